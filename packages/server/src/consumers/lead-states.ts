@@ -1,13 +1,8 @@
 /** Who may see a lead, and whether each of them has it. */
 import { type LeadState, leadStateOf } from '@leadtap/contract';
+import { maySee } from '../leads/access.ts';
 import type { StoredLead } from '../leads/record.ts';
-import {
-  type ConsumerSources,
-  type ListedConsumer,
-  listedConsumerPages,
-  maySee,
-  pendingOf,
-} from './states.ts';
+import { type ConsumerSources, type ListedConsumer, listedConsumerPages, pendingOf } from './states.ts';
 
 export interface LeadConsumer {
   readonly listed: ListedConsumer;
@@ -28,7 +23,7 @@ export async function findLeadConsumers(
     for (const listed of page) {
       const { consumer, hook } = listed;
       const pending = pendingOf(listed);
-      if (!pending || !maySee(pending, stored)) continue;
+      if (!pending || !maySee(pending.user, stored)) continue;
       if (consumer) found.push({ listed, state: leadStateOf(consumer, stored.lead) });
       else if (hook && stored.lead.createdAt > hook.createdAt) found.push({ listed, state: 'waiting' });
     }

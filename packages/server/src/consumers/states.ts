@@ -2,9 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { toIso, toIsoOrNull } from '../clock.ts';
 import type { HookStore } from '../hooks/store.ts';
-import { mayPoll, scopeOf } from '../leads/access.ts';
-import { isInScope } from '../leads/placement.ts';
-import type { StoredLead } from '../leads/record.ts';
+import { mayPoll } from '../leads/access.ts';
 import {
   type ConsumerHook,
   type LeadReader,
@@ -23,15 +21,6 @@ import {
   MAX_CLOCK_SKEW_MS,
   positionOf,
 } from './store.ts';
-
-/** Whether the access level of the consumer's user includes the lead. */
-export function maySee(
-  { user }: Pick<Consumer, 'user'>,
-  { companyId, branchId, departmentId }: StoredLead,
-): boolean {
-  const scope = scopeOf(user);
-  return scope?.companyId === companyId && isInScope(scope, { branchId, departmentId });
-}
 
 /**
  * - `active`: polls within its usual interval

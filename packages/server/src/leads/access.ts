@@ -1,6 +1,6 @@
 import { PROFESSIONAL, type User } from '../accounts/records.ts';
+import type { Account } from '../accounts/store.ts';
 import type { Dialect } from '../store/sql.ts';
-import { hasLeadScope } from './placement.ts';
 import type { LeadScope } from './record.ts';
 
 /** The part of a user that a poll needs. */
@@ -23,9 +23,39 @@ export function scopeOf(user: PollingUser): LeadScope | undefined {
   }
 }
 
+/** The place of a lead or of a user. */
+type PlaceInCompany = Pick<User, 'companyId' | 'branchId' | 'departmentId'>;
+
+/** Whether the scope contains a lead at this place. */
+export function isInScope(scope: LeadScope, place: PlaceInCompany): boolean {
+  if (scope.companyId !== place.companyId) return false;
+  switch (scope.level) {
+    case 'COMPANY':
+      return true;
+    case 'BRANCH':
+      return scope.branchId === place.branchId;
+    case 'DEPARTMENT':
+      return scope.departmentId === place.departmentId;
+  }
+}
+
+/** Whether this is the scope that the user has. */
+const hasScope = (user: PollingUser, scope: LeadScope): boolean =>
+  user.accessLevel === scope.level && isInScope(scope, user);
+
+/** Whether the account may still write to the scope. */
+export const mayWrite = ({ isRevoked, user }: Account, userId: string, scope: LeadScope): boolean =>
+  !isRevoked && user?.id === userId && hasScope(user, scope);
+
+/** Whether the user may see the lead. */
+export function maySee(user: PollingUser, lead: PlaceInCompany): boolean {
+  const scope = scopeOf(user);
+  return scope !== undefined && isInScope(scope, lead);
+}
+
 export function seeSameLeads(user: PollingUser, other: PollingUser): boolean {
   const scope = scopeOf(user);
-  return scope !== undefined && hasLeadScope(other, scope);
+  return scope !== undefined && hasScope(other, scope);
 }
 
 export const mayPoll = (user: PollingUser): boolean => user.plan === PROFESSIONAL;

@@ -1,12 +1,11 @@
 /** The rules that decide which branch, department and status a lead or a user gets. */
 
 import type { Status, User } from '../accounts/records.ts';
-import type { Account, UpdateUserOutcome } from '../accounts/store.ts';
+import type { UpdateUserOutcome } from '../accounts/store.ts';
 import { toIso } from '../clock.ts';
-import { KeyReused } from '../intake/idempotency.ts';
-import type { WriteAllOutcome } from '../intake/store.ts';
+import { isInScope } from './access.ts';
 import type { LeadInput, LeadScope } from './record.ts';
-import type { LeadResult, PlacementProblem, WrittenLead } from './store.ts';
+import type { PlacementProblem } from './store.ts';
 
 /** The clocks of two machines may differ. */
 const MAX_HISTORY_AHEAD_MS = 60_000;
@@ -25,31 +24,6 @@ export interface LeadPlace {
   readonly branchId: string | null;
   readonly departmentId: string | null;
 }
-
-/** Whether the scope contains a lead of the same company at this place: the rule by which polls find leads. */
-export function isInScope(scope: LeadScope, place: LeadPlace): boolean {
-  switch (scope.level) {
-    case 'COMPANY':
-      return true;
-    case 'BRANCH':
-      return scope.branchId === place.branchId;
-    case 'DEPARTMENT':
-      return scope.departmentId === place.departmentId;
-  }
-}
-
-/** Whether this is the scope that the user has. */
-export function hasLeadScope(
-  { companyId, accessLevel, branchId, departmentId }: Omit<User, 'email' | 'name'>,
-  scope: LeadScope,
-): boolean {
-  if (companyId !== scope.companyId || accessLevel !== scope.level) return false;
-  return isInScope(scope, { branchId, departmentId });
-}
-
-/** Whether the account may still write to the scope. */
-export const mayWrite = ({ isRevoked, user }: Account, userId: string, scope: LeadScope): boolean =>
-  !isRevoked && user?.id === userId && hasLeadScope(user, scope);
 
 /** The branch, department and status of a lead. */
 export interface Place extends LeadPlace {
@@ -89,14 +63,11 @@ export function resolvePlace(
   const [outside] = findOutsideScope(input, existing, scope);
   if (outside) return { problem: outside };
   const placed = resolveAnywhere(input, existing, places);
-  if (!scope || 'problem' in placed || isWithin(scope, input.companyId, placed.place)) return placed;
+  if (!scope || 'problem' in placed || isInScope(scope, { ...placed.place, companyId: input.companyId }))
+    return placed;
   const field = scope.level === 'DEPARTMENT' ? 'departmentId' : 'branchId';
   return { problem: { field, reason: 'outside-scope', value: placed.place[field] } };
 }
-
-/** The same rule by which polls find the leads of a scope. */
-const isWithin = (scope: LeadScope, companyId: string, { branchId, departmentId }: Place): boolean =>
-  companyId === scope.companyId && isInScope(scope, { branchId, departmentId });
 
 /** The problem of a lead that exists outside of the scope. */
 export const findOutsideScope = (
@@ -104,49 +75,13 @@ export const findOutsideScope = (
   existing: Place | undefined,
   scope: LeadScope | undefined,
 ): PlacementProblem[] =>
-  scope && existing && !isWithin(scope, companyId, existing)
+  scope && existing && !isInScope(scope, { ...existing, companyId })
     ? [{ field: 'id', reason: 'outside-scope', value: id ?? null }]
     : [];
 
 /** The problem of a lead that would be added although it may only be updated. */
 export const findNoContent = ({ id, onlyUpdate }: LeadInput): PlacementProblem[] =>
   onlyUpdate && id !== undefined ? [{ field: 'id', reason: 'no-content', value: id }] : [];
-
-/** Thrown inside a transaction, so that it is rolled back. */
-export class LeadsRejected extends Error {
-  override readonly name = 'LeadsRejected';
-  readonly problems: Extract<WriteAllOutcome, { kind: 'rejected' }>['problems'];
-
-  constructor(leads: readonly LeadInput[], results: readonly LeadResult[], places: Places) {
-    super('at least one of the leads was rejected');
-    this.problems = results.map((result, index) => {
-      const lead = leads[index];
-      if (result.kind !== 'rejected' || lead === undefined) return [];
-      const { problem } = result;
-      if (problem.reason === 'outside-scope' || problem.reason === 'not-stored') return [problem];
-      const problems = findPlacementProblems(lead, places);
-      return problems.length > 0 ? problems : [problem];
-    });
-  }
-}
-
-/** Throws `LeadsRejected` if a lead was rejected. */
-export function requireAllWritten(
-  leads: readonly LeadInput[],
-  results: readonly LeadResult[],
-  places: Places,
-): WrittenLead[] {
-  const written = results.filter((result) => result.kind !== 'rejected');
-  if (written.length < results.length) throw new LeadsRejected(leads, results, places);
-  return written;
-}
-
-/** Turns the error of a rolled-back transaction into its outcome. */
-export function toRejection(error: unknown): WriteAllOutcome {
-  if (error instanceof LeadsRejected) return { kind: 'rejected', problems: error.problems };
-  if (error instanceof KeyReused) return { kind: 'key-reused' };
-  throw error;
-}
 
 function resolveAnywhere(input: LeadInput, existing: Place | undefined, places: Places): Placed {
   const { companyId, departmentId } = input;

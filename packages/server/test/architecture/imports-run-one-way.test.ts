@@ -51,7 +51,7 @@ const MAY_IMPORT = {
   store: ['ports', 'accounts', 'consumers', 'hooks', 'leads'],
   'store/sqlite': ['ports', 'accounts', 'consumers', 'hooks', 'intake', 'leads', 'store'],
   'store/postgres': ['ports', 'accounts', 'consumers', 'hooks', 'intake', 'leads', 'store'],
-  leads: ['ports', 'intake'],
+  leads: ['ports'],
   accounts: ['ports', 'leads'],
   ports: ['consumers', 'leads'],
   config: [],

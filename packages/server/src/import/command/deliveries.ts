@@ -2,8 +2,7 @@
 import { userPages } from '../../accounts/commands/organisation.ts';
 import type { AccessLevel } from '../../accounts/records.ts';
 import { type Output, Table } from '../../cli/output.ts';
-import { pollScopeOf } from '../../leads/access.ts';
-import { isInScope } from '../../leads/placement.ts';
+import { isInScope, pollScopeOf } from '../../leads/access.ts';
 import type { LeadScope } from '../../leads/record.ts';
 import type { Store } from '../../store/store.ts';
 import type { NewLeads } from '../dry-run.ts';
@@ -30,7 +29,7 @@ const countLeads = (newLeads: readonly NewLeads[]): number =>
   newLeads.reduce((sum, { count }) => sum + count, 0);
 
 const leadsInScope = (scope: LeadScope, newLeads: readonly NewLeads[]): number =>
-  countLeads(newLeads.filter((place) => place.companyId === scope.companyId && isInScope(scope, place)));
+  countLeads(newLeads.filter((place) => isInScope(scope, place)));
 
 const byLevel = (a: Audience, b: Audience): number =>
   LEVELS.indexOf(a.accessLevel) - LEVELS.indexOf(b.accessLevel) || b.leads - a.leads;

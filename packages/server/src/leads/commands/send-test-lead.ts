@@ -9,9 +9,8 @@ import { Failure } from '../../cli/failure.ts';
 import { Table, writeJson, writeLine } from '../../cli/output.ts';
 import { toIso } from '../../clock.ts';
 import type { Store } from '../../store/store.ts';
-import { pollScopeOf } from '../access.ts';
+import { mayPoll, maySee } from '../access.ts';
 import { formatIssue, parseLead } from '../parse-lead.ts';
-import { isInScope } from '../placement.ts';
 import type { LeadInput, StoredLead } from '../record.ts';
 import type { PlacementProblem } from '../store.ts';
 import { findLead } from './find.ts';
@@ -106,12 +105,7 @@ async function sendTest(context: CommandContext, given: SendOptions): Promise<vo
 async function findRecipients(store: Store, stored: StoredLead, signal: AbortSignal): Promise<User[]> {
   const users: User[] = [];
   for await (const page of userPages(store, signal, stored.companyId))
-    users.push(
-      ...page.filter((user) => {
-        const scope = pollScopeOf(user);
-        return scope !== undefined && isInScope(scope, stored);
-      }),
-    );
+    users.push(...page.filter((user) => mayPoll(user) && maySee(user, stored)));
   return users;
 }
 

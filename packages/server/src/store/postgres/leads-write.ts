@@ -9,18 +9,17 @@ import {
   type StoredRequest,
 } from '../../intake/idempotency.ts';
 import type { IdempotentRequest, WriteAllOutcome } from '../../intake/store.ts';
+import { requireAllWritten, toRejection } from '../../intake/write-all.ts';
+import { mayWrite } from '../../leads/access.ts';
 import {
   findNoContent,
   findOutsideScope,
   findPlacementProblems,
   inFuture,
   isInFuture,
-  mayWrite,
   type Place,
   type Places,
-  requireAllWritten,
   resolvePlace,
-  toRejection,
 } from '../../leads/placement.ts';
 import type { LeadFields, LeadInput, LeadScope } from '../../leads/record.ts';
 import {

@@ -9,6 +9,7 @@ import {
   type StoredRequest,
 } from '../../intake/idempotency.ts';
 import type { FindProblemsOptions, IdempotentRequest, WriteAllOutcome } from '../../intake/store.ts';
+import { requireAllWritten } from '../../intake/write-all.ts';
 import {
   findNoContent,
   findOutsideScope,
@@ -17,7 +18,6 @@ import {
   type Place,
   type Placed,
   type Places,
-  requireAllWritten,
   resolvePlace,
   type StatusName,
 } from '../../leads/placement.ts';

@@ -1,22 +1,12 @@
-import { Client } from 'pg';
-import { expect, it, onTestFinished } from 'vitest';
-import { makeTestDatabase } from '../../../../testing/harness/database.ts';
-import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
+import { expect, it } from 'vitest';
 import { createConsumerStore } from '../../../src/consumers/sql.ts';
-import { Database, type Session } from '../../../src/store/postgres/connection.ts';
-import { runTasksOn } from '../../../src/store/postgres/sql.ts';
+import { makeExplainedDatabase } from './explained-database.ts';
 
 const CONSUMERS = 20_000;
 
 /** With statistics, the planner would prefer joins that read all users for each page. */
 it('a page of consumers reads as many users as it has consumers, wherever it begins', async () => {
-  const database = await makeTestDatabase(onTestFinished);
-  const store = await database.openStore();
-  await store.applyOrganisation(ORGANISATION);
-  await store.close();
-  const client = new Client({ connectionString: database.url });
-  await client.connect();
-  onTestFinished(() => client.end());
+  const { client, plans, explain } = await makeExplainedDatabase();
   await client.query(`
     INSERT INTO leadtap.users (id, company_id, plan, access_level)
     SELECT 'u' || n, 'acme', 'PROFESSIONAL', 'COMPANY' FROM generate_series(0, ${CONSUMERS / 2}) AS n`);
@@ -24,25 +14,7 @@ it('a page of consumers reads as many users as it has consumers, wherever it beg
     INSERT INTO leadtap.consumers (user_id, token_id, first_poll_at, last_poll_at, last_status, polls)
     SELECT 'u' || (n / 2 + 1), 't' || n, now(), now(), 200, 1 FROM generate_series(1, ${CONSUMERS}) AS n`);
   await client.query('VACUUM ANALYZE');
-  await client.query(`
-    LOAD 'auto_explain';
-    SET auto_explain.log_min_duration = 0;
-    SET auto_explain.log_analyze = on;
-    SET auto_explain.log_timing = off;
-    SET client_min_messages = log`);
-  const plans: string[] = [];
-  client.on('notice', ({ message = '' }) => plans.push(message));
-  class ExplainedDatabase extends Database {
-    override async transaction<T>(work: (session: Session) => Promise<T>): Promise<T> {
-      await client.query('BEGIN');
-      const query: Session['query'] = async (text, values = []) =>
-        (await client.query(text, [...values])).rows;
-      const result = await work({ query });
-      await client.query('COMMIT');
-      return result;
-    }
-  }
-  const { list } = createConsumerStore(runTasksOn(new ExplainedDatabase(database.url ?? '', 1)));
+  const { list } = createConsumerStore(await explain());
   // The planner's choice depends on the number of consumers that it expects to follow.
   for (const userId of ['u1', 'u2', 'u3', 'u35', 'u4', 'u45', 'u6', 'u8', 'u97']) {
     plans.length = 0;

@@ -1,10 +1,6 @@
-import { Client } from 'pg';
-import { expect, it, onTestFinished } from 'vitest';
-import { makeTestDatabase } from '../../../../testing/harness/database.ts';
-import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
+import { expect, it } from 'vitest';
 import { createHookStore } from '../../../src/hooks/sql.ts';
-import { Database, type Session } from '../../../src/store/postgres/connection.ts';
-import { runTasksOn } from '../../../src/store/postgres/sql.ts';
+import { makeExplainedDatabase } from './explained-database.ts';
 
 /** The number of rows that a step of the plan has read in all. */
 function rowsOf(plan: string, step: RegExp): number {
@@ -15,13 +11,7 @@ function rowsOf(plan: string, step: RegExp): number {
 }
 
 it('a claim reads the hooks of the given companies and one lead for each, with and without statistics', async () => {
-  const database = await makeTestDatabase(onTestFinished);
-  const store = await database.openStore();
-  await store.applyOrganisation(ORGANISATION);
-  await store.close();
-  const client = new Client({ connectionString: database.url });
-  await client.connect();
-  onTestFinished(() => client.end());
+  const { client, plans, explain: explainDatabase } = await makeExplainedDatabase();
   await client.query(`
     INSERT INTO leadtap.leads (company_id, department_id)
     SELECT c, 'sales' FROM unnest(ARRAY['acme', 'globex']) AS c, generate_series(1, 1000)`);
@@ -29,25 +19,7 @@ it('a claim reads the hooks of the given companies and one lead for each, with a
     INSERT INTO leadtap.hooks (id, company_id, user_id, token_id, url, base_url, created_at, announced_through, failures, not_before)
     SELECT u.id || n, u.company_id, u.id, '', 'https://h/' || n, '', 'epoch', now() + interval '1 day', 0, 'epoch'
       FROM leadtap.users AS u, generate_series(1, CASE u.company_id WHEN 'acme' THEN 10 ELSE 1000 END) AS n`);
-  await client.query(`
-    LOAD 'auto_explain';
-    SET auto_explain.log_min_duration = 0;
-    SET auto_explain.log_analyze = on;
-    SET auto_explain.log_timing = off;
-    SET client_min_messages = log`);
-  const plans: string[] = [];
-  client.on('notice', ({ message = '' }) => plans.push(message));
-  class ExplainedDatabase extends Database {
-    override async transaction<T>(work: (session: Session) => Promise<T>): Promise<T> {
-      await client.query('BEGIN');
-      const query: Session['query'] = async (text, values = []) =>
-        (await client.query(text, [...values])).rows;
-      const result = await work({ query });
-      await client.query('COMMIT');
-      return result;
-    }
-  }
-  const { claim } = createHookStore(runTasksOn(new ExplainedDatabase(database.url ?? '', 1)));
+  const { claim } = createHookStore(await explainDatabase());
   const explain = async (companies: readonly string[]) => {
     plans.length = 0;
     expect(await claim({ claimMs: 1000, companies, limit: 100 })).toEqual([]);
