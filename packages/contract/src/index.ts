@@ -50,6 +50,7 @@ export type { OpenApiDocument } from './openapi.ts';
 export type { Parameter, Response, Schema } from './openapi-types.ts';
 export { PLATFORM_LIST, PLATFORM_PACKAGES, PLATFORMS, type PlatformId } from './platforms.ts';
 export {
+  type InvalidHook,
   PROBLEM_CODES,
   PROBLEM_MEDIA_TYPE,
   PROBLEMS,

@@ -9,6 +9,7 @@ import {
   RATE_LIMITS,
   USER_LIMITS_TEXT,
 } from './limits.ts';
+import { SINCE_EXAMPLE } from './query.ts';
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 
@@ -18,6 +19,8 @@ export interface ProblemEntry {
   readonly title: string;
   /** The default text of the response, if the case has no more specific one. Says what to do. */
   readonly detail: string;
+  /** The texts of single cases. */
+  readonly details?: Readonly<Record<string, string>>;
   /** For docs/errors.md and the page at `/docs`, like the two below. What the title does not say. */
   readonly meaning?: string;
   /** What the person who polls does about it. */
@@ -28,6 +31,9 @@ export interface ProblemEntry {
 
 const { intake, intakeLeads, failedTokens } = RATE_LIMITS;
 const MAX_LEADS = MAX_INTAKE_LEADS.toLocaleString('en');
+
+const LIST_ORIGIN =
+  'For http or another port, ask the operator to add the whole origin to `LEADTAP_HOOK_HOSTS`, such as `http://127.0.0.1:5678`.';
 
 /** Every problem that the service responds with. A code never changes its meaning. */
 export const PROBLEMS = {
@@ -178,6 +184,18 @@ export const PROBLEMS = {
     status: 422,
     title: 'The webhook subscription is not valid',
     detail: 'Send a JSON object such as {"url":"https://hooks.zapier.com/hooks/standard/1/a"}.',
+    details: {
+      'url-too-long': `The \`url\` is longer than ${MAX_HOOK_URL_LENGTH.toLocaleString('en')} characters.`,
+      'url-not-ascii':
+        'The `url` has characters that a URL cannot contain. Percent-encode them; write the host in ASCII.',
+      'url-not-parsed': 'The `url` is not a URL. Send it whole, such as https://….',
+      'url-with-password': 'The `url` contains a user name or a password. Remove it.',
+      'url-with-fragment': 'The `url` contains a fragment. Remove the `#` and what follows.',
+      'url-not-https': `The \`url\` does not begin with \`https://\`. ${LIST_ORIGIN}`,
+      'url-with-port': `The \`url\` has a port. Events are sent to port 443 only. ${LIST_ORIGIN}`,
+      'url-not-plain': 'The `url` does not begin with `https://` and a plain host name.',
+      'since-not-a-time': `The \`since\` is not an ISO 8601 date-time, such as ${SINCE_EXAMPLE}.`,
+    },
     meaning: `The \`url\` is not a plain https URL of at most ${MAX_HOOK_URL_LENGTH.toLocaleString('en')} characters (without a user, a fragment and a port), or \`since\` is not an ISO 8601 date-time.`,
     integrator: 'Correct the field that `detail` names.',
     operator:
@@ -233,6 +251,9 @@ export const PROBLEMS = {
 } as const satisfies Record<string, ProblemEntry>;
 
 export type ProblemCode = keyof typeof PROBLEMS;
+
+/** The cases of `invalid-hook`. */
+export type InvalidHook = keyof (typeof PROBLEMS)['invalid-hook']['details'];
 
 export const PROBLEM_CODES = Object.keys(PROBLEMS) as readonly ProblemCode[];
 

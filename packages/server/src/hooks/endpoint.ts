@@ -3,10 +3,11 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import {
   HOOKS_PATH,
+  type InvalidHook,
   MAX_HOOK_BYTES,
   MAX_HOOK_URL_LENGTH,
   MAX_HOOKS_PER_USER,
-  SINCE_EXAMPLE,
+  PROBLEMS,
   type SubscribedHook,
   type Hook as WireHook,
 } from '@leadtap/contract';
@@ -61,7 +62,7 @@ export function createHookEndpoints(options: HookEndpointOptions): Endpoint[] {
     // The account may have changed while the body arrived.
     await callers.identifyAgain(exchange);
     const checked = checkHookUrl(url, hooks.hosts);
-    if (checked.kind === 'invalid') throw new ProblemError('invalid-hook', { detail: checked.detail });
+    if (checked.kind === 'invalid') throw invalidHook(checked.reason);
     if (checked.kind === 'host-not-allowed') throw new ProblemError('hook-host-not-allowed');
     const baseUrl = exchange.baseUrl();
     if (baseUrl.length > MAX_HOOK_URL_LENGTH)
@@ -160,13 +161,13 @@ function parseSubscription(bytes: Buffer): Subscription {
   if (typeof url !== 'string') throw new ProblemError('invalid-hook');
   if (since === undefined || since === null) return { url, since: undefined };
   const at = typeof since === 'string' ? parseInstant(since) : undefined;
-  if (at === undefined)
-    throw new ProblemError('invalid-hook', {
-      detail: `The \`since\` is not an ISO 8601 date-time, such as ${SINCE_EXAMPLE}.`,
-    });
+  if (at === undefined) throw invalidHook('since-not-a-time');
   // The earliest time that every database can store.
   return { url, since: Math.max(at, MIN_TIME) };
 }
+
+const invalidHook = (reason: InvalidHook): ProblemError =>
+  new ProblemError('invalid-hook', { detail: PROBLEMS['invalid-hook'].details[reason] });
 
 function parseJson(bytes: Buffer): unknown {
   try {

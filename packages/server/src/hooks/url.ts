@@ -1,5 +1,5 @@
 /** Where events may be sent: only to hosts that the operator allows, so that no table of private address ranges is needed. */
-import { MAX_HOOK_URL_LENGTH, PLATFORM_LIST } from '@leadtap/contract';
+import { type InvalidHook, MAX_HOOK_URL_LENGTH, PLATFORM_LIST } from '@leadtap/contract';
 
 /** The automation platforms. `*.` stands for one or more labels in front. */
 export const PLATFORM_HOSTS: readonly string[] = PLATFORM_LIST.flatMap(({ hookHosts }) => hookHosts);
@@ -17,43 +17,28 @@ export const hostOfHook = ({ url }: { readonly url: string }): string =>
 export type CheckedUrl =
   /** Normalised. */
   | { readonly kind: 'allowed'; readonly url: URL }
-  /** `detail` is a sentence for the client. */
-  | { readonly kind: 'invalid'; readonly detail: string }
+  | { readonly kind: 'invalid'; readonly reason: InvalidHook }
   | { readonly kind: 'host-not-allowed' };
 
-const invalid = (detail: string): CheckedUrl => ({ kind: 'invalid', detail });
-
-const TOO_LONG = invalid(
-  `The \`url\` is longer than ${MAX_HOOK_URL_LENGTH.toLocaleString('en')} characters.`,
-);
-
-const LIST_ORIGIN =
-  'For http or another port, ask the operator to add the whole origin to `LEADTAP_HOOK_HOSTS`, such as `http://127.0.0.1:5678`.';
+const invalid = (reason: InvalidHook): CheckedUrl => ({ kind: 'invalid', reason });
 
 /** A label of a name. Those of internationalised names, `xn--`, can look like another name: they have to be listed. */
 const LABEL = /^(?!xn--)[a-z0-9-]{1,63}$/;
 
 /** `hosts` are names, `*.` and a name, or whole origins such as `http://127.0.0.1:5678`, all as the URL parser writes them. */
 export function checkHookUrl(text: string, hosts: readonly string[]): CheckedUrl {
-  if (text.length > MAX_HOOK_URL_LENGTH) return TOO_LONG;
-  if (!/^[!-~]*$/.test(text) || text.includes('\\'))
-    return invalid(
-      'The `url` has characters that a URL cannot contain. Percent-encode them; write the host in ASCII.',
-    );
-  if (!URL.canParse(text)) return invalid('The `url` is not a URL. Send it whole, such as https://….');
+  if (text.length > MAX_HOOK_URL_LENGTH) return invalid('url-too-long');
+  if (!/^[!-~]*$/.test(text) || text.includes('\\')) return invalid('url-not-ascii');
+  if (!URL.canParse(text)) return invalid('url-not-parsed');
   const url = new URL(text);
-  if (url.href.length > MAX_HOOK_URL_LENGTH) return TOO_LONG;
-  if (url.username !== '' || url.password !== '')
-    return invalid('The `url` contains a user name or a password. Remove it.');
-  if (text.includes('#')) return invalid('The `url` contains a fragment. Remove the `#` and what follows.');
+  if (url.href.length > MAX_HOOK_URL_LENGTH) return invalid('url-too-long');
+  if (url.username !== '' || url.password !== '') return invalid('url-with-password');
+  if (text.includes('#')) return invalid('url-with-fragment');
   if (hosts.includes(url.origin) && isSpelledOut(text, url)) return { kind: 'allowed', url };
-  if (url.protocol !== 'https:')
-    return invalid(`The \`url\` does not begin with \`https://\`. ${LIST_ORIGIN}`);
-  if (url.port !== '')
-    return invalid(`The \`url\` has a port. Events are sent to port 443 only. ${LIST_ORIGIN}`);
+  if (url.protocol !== 'https:') return invalid('url-not-https');
+  if (url.port !== '') return invalid('url-with-port');
   // Other programs may read another host from a spelling such as `https:host` or `https://%68ost`.
-  if (!isSpelledOut(text, url))
-    return invalid('The `url` does not begin with `https://` and a plain host name.');
+  if (!isSpelledOut(text, url)) return invalid('url-not-plain');
   return hosts.some((host) => includesHost(host, url.hostname))
     ? { kind: 'allowed', url }
     : { kind: 'host-not-allowed' };
