@@ -3,7 +3,7 @@ import { migrateStore } from '../open-store.ts';
 import { addCommand } from './command.ts';
 import { type CommandContext, loadConfig } from './context.ts';
 import { exitCodeOf } from './exit.ts';
-import { asFailure, Failure } from './failure.ts';
+import { asFailure } from './failure.ts';
 import { type MoveFlags, moveDatabase } from './migrate/move.ts';
 import { writeJson, writeLine } from './output.ts';
 
@@ -20,9 +20,7 @@ export function registerMigrate(program: Command, context: CommandContext): void
     options: {
       '--from <address>': 'move: the SQLite database, such as sqlite:./data/leadtap.db',
       '--to <address>': 'move: the PostgreSQL database, such as postgres://user:password@host:5432/database',
-      '--replace-characters': 'move: write U+FFFD for characters that PostgreSQL cannot store',
-      '--json':
-        'print { from, to, applied }; for a move { from, to, verified, rows, leads: [{ companyId, rows, sha256 }], replaced }',
+      '--json': 'print { from, to, applied }; for a move { from, to, verified, rows }',
     },
     help: `
 Every command migrates first, unless LEADTAP_AUTO_MIGRATE=false: then only this one changes the schema.
@@ -45,8 +43,6 @@ See docs/postgresql.md, "Move from SQLite".`,
 
 async function migrate(context: CommandContext, flags: MigrateFlags): Promise<void> {
   if (flags.from !== undefined || flags.to !== undefined) return moveDatabase(context, flags);
-  if (flags.replaceCharacters)
-    throw new Failure('usage', '--replace-characters is only for a move', 'Add --from or --to.');
   await migrateSchema(context, flags);
 }
 

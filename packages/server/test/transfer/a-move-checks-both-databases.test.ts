@@ -41,10 +41,9 @@ describe('the addresses', () => {
     ['--to', 'sqlite:./other.db', 'a move goes from SQLite to PostgreSQL'],
     ['--to', 'mysql://user:hidden@host/a', '--to: it starts neither with sqlite: nor with postgres://'],
     ['--from', 'sqlite:', '--from: it names no file'],
-    ['--replace-characters', undefined, '--replace-characters is only for a move'],
   ])('%s %s is a usage error', async (flag, value, message) => {
     const endpoints = await makeEndpoints();
-    const { code, stderr } = await run(endpoints, ['migrate', flag, ...(value === undefined ? [] : [value])]);
+    const { code, stderr } = await run(endpoints, ['migrate', flag, value]);
     expect(code).toBe(2);
     expect(stderr).toContain(`leadtap: ${message}`);
     expect(stderr).not.toContain('hidden');

@@ -2,15 +2,10 @@ import { expect, test } from 'vitest';
 import { moveArgv, run, runMove } from './commands.ts';
 import { makeFilledEndpoints } from './filled.ts';
 
-const SUM = expect.stringMatching(/^[0-9a-f]{64}$/);
-
-test('a table of checksums and all counts on stdout; the next steps, and where the key is, on stderr', async () => {
+test('all counts on stdout; the next steps, and where the key is, on stderr', async () => {
   const endpoints = await makeFilledEndpoints();
   const { stdout, stderr } = await runMove(endpoints);
-  expect(stdout).toMatch(
-    /^COMPANY {2}LEADS {2}SHA256\nacme {5}3 {6}\w{64}\nglobex {3}3 {6}\w{64}\nmoved and verified: .+\n$/,
-  );
-  expect(stdout).toContain(
+  expect(stdout).toBe(
     'moved and verified: companies 2, statuses 12, branches 3, departments 4, issued tokens 1, revoked tokens 0, erased leads 0, leads 6, idempotency keys 0, consumers 0, hooks 0, users 7\n',
   );
   const key = `${endpoints.folder}/data/signing.key`;
@@ -40,11 +35,6 @@ test('--json prints the same for programs', async () => {
       idempotency_keys: 0,
       users: 7,
     },
-    leads: [
-      { companyId: 'acme', rows: 3, sha256: SUM },
-      { companyId: 'globex', rows: 3, sha256: SUM },
-    ],
-    replaced: 0,
   });
 });
 

@@ -1,12 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  ChecksumBuilder,
-  canonical,
-  findDifferences,
-  LEADS,
-  TABLES,
-} from '../../src/store/transfer/tables.ts';
+import { canonical, LEADS, TABLES } from '../../src/store/transfer/tables.ts';
 import { runMove } from './commands.ts';
 import { makeFilledEndpoints } from './filled.ts';
 
@@ -26,7 +20,7 @@ describe('a copy that differs from its source', () => {
     `NEW.custom_fields := NEW.custom_fields || '{"score": 2.5}';`,
     `NEW.updated_at := NEW.updated_at + interval '1 millisecond';`,
     `NEW.created_at := NEW.created_at - interval '1 day';`,
-  ])('is reported with the company, and cannot be polled: %s', async (change) => {
+  ])('is reported with its table, and cannot be polled: %s', async (change) => {
     const endpoints = await makeFilledEndpoints();
     await endpoints.sql(changeOnInsert(change));
     const { code, stdout, stderr } = await runMove(endpoints);
@@ -34,10 +28,9 @@ describe('a copy that differs from its source', () => {
     expect(stderr).toMatch(
       /^leadtap: the copy differs from its source, in which no lead, user or token was changed$/m,
     );
-    expect(stderr).toMatch(
-      /^ {2}leads of company "globex": 3 \(sha256 \w{64}\) in the source, 3 \(sha256 \w{64}\) in the target$/m,
+    expect(stderr).toContain(
+      '  leads: 6 rows in the source, 6 in the target, with other values or other rows\n',
     );
-    expect(stderr).not.toContain('acme');
     expect(await endpoints.sql('SELECT FROM leadtap.users')).toEqual([]);
   });
 
@@ -47,7 +40,7 @@ describe('a copy that differs from its source', () => {
     await endpoints.sql(`DELETE FROM leadtap.leads WHERE company_id = 'acme' AND id = 'lead-1'`);
     const { code, stderr } = await runMove(endpoints);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/leads of company "acme": 3 \(.*\) in the source, 2 \(.*\) in the target/);
+    expect(stderr).toContain('leads: 6 rows in the source, 5 in the target');
   });
 
   it('is reported when the target rejects a row', async () => {
@@ -104,13 +97,7 @@ describe('the checksum', () => {
   const rows = TABLES.flatMap((table) => table.columns.map(({ name }) => ({ table, name })));
 
   it.each(rows)('detects a change of $table.name, $name', ({ table, name }) => {
-    const checksums = (row: Record<string, unknown>) => {
-      const builder = new ChecksumBuilder(table);
-      builder.add({ company_id: 'acme', ...row });
-      return builder.finish();
-    };
-    expect(findDifferences(table, checksums({}), checksums({}))).toEqual([]);
-    expect(findDifferences(table, checksums({ [name]: 'a' }), checksums({ [name]: 'b' }))).not.toEqual([]);
-    expect(findDifferences(table, checksums({ [name]: 'a' }), checksums({ [name]: null }))).not.toEqual([]);
+    expect(canonical(table, { [name]: 'a' })).not.toBe(canonical(table, { [name]: 'b' }));
+    expect(canonical(table, { [name]: 'a' })).not.toBe(canonical(table, { [name]: null }));
   });
 });

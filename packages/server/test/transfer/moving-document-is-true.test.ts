@@ -25,10 +25,8 @@ const DATABASES = {
 const REFUSED = [
   { kind: 'unsupported', found: { total: 2, first: [] } },
   { kind: 'foreign-target', table: 'companies', row: { id: 'acme' } },
-  { kind: 'different', differences: [] },
+  { kind: 'different', difference: { table: 'leads', sourceRows: 6, targetRows: 6 } },
 ] as const;
-
-const withoutSums = (text: string): string => text.replaceAll(/[0-9a-f]{64}/g, 'sum');
 
 describe('docs/postgresql.md, "Move from SQLite"', () => {
   it('shows both ways to give the target', () => {
@@ -45,7 +43,7 @@ describe('docs/postgresql.md, "Move from SQLite"', () => {
     const argv = command.replace(EXAMPLE, endpoints.to).replace('npx leadtap ', '').split(' ');
     const { code, stdout } = await run(endpoints, argv);
     expect(code).toBe(0);
-    expect(withoutSums(stdout)).toBe(withoutSums(blocks('text').join('')));
+    expect(stdout).toBe(blocks('text').join(''));
   });
 
   it('quotes the messages of the program', () => {

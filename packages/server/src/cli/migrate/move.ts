@@ -19,7 +19,6 @@ import { failureOfOutcome, reportMove } from './report.ts';
 export interface MoveFlags {
   readonly from?: string;
   readonly to?: string;
-  readonly replaceCharacters?: true;
   readonly json?: true;
 }
 
@@ -62,12 +61,11 @@ async function runMove(
     );
   const progress = new MoveProgress(context);
   const { onProgress } = progress;
-  const replaceCharacters = flags.replaceCharacters === true;
   try {
     return await withEndpoints(
       openMoveSource,
       () => openMoveTarget(signal),
-      (source, target) => move({ source, target, clock, signal, replaceCharacters, onProgress }),
+      (source, target) => move({ source, target, clock, signal, onProgress }),
     );
   } catch (error) {
     if (!signal.aborted)

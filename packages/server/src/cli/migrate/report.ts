@@ -1,16 +1,10 @@
 /** What the operator reads after a move: the result and the next steps, or why the database was not moved. */
 import { type Config, type Database, defaultKeyFile, describeDatabase } from '../../config.ts';
-import {
-  type Difference,
-  LEADS,
-  type TableChecksum,
-  type TableChecksums,
-  type UnsupportedValue,
-} from '../../store/transfer/tables.ts';
-import type { MoveOutcome } from '../../store/transfer/transfer.ts';
+import type { UnsupportedValue } from '../../store/transfer/tables.ts';
+import type { Difference, MoveOutcome } from '../../store/transfer/transfer.ts';
 import type { CommandContext } from '../context.ts';
 import { Failure } from '../failure.ts';
-import { Table, writeJson, writeLine } from '../output.ts';
+import { writeJson, writeLine } from '../output.ts';
 
 type Outcome<Kind extends MoveOutcome['kind']> = Extract<MoveOutcome, { kind: Kind }>;
 
@@ -26,45 +20,18 @@ export interface ReportOptions extends MoveDatabases {
 }
 
 /** The result goes to stdout, the next steps to stderr. */
-export async function reportMove(outcome: Outcome<'moved'>, options: ReportOptions): Promise<void> {
-  const { context, json } = options;
-  if (json) await writeJson(context.stdout, toJson(outcome, options));
-  else await writeTables(outcome, context);
-  for (const sentence of [...describeReplaced(outcome), ...nextSteps(options)])
-    await writeLine(context.stderr, sentence);
-}
-
-const checksumsOfLeads = ({ checksums }: Outcome<'moved'>): TableChecksums =>
-  checksums.get(LEADS) ?? new Map();
-
-const countRows = ({ checksums }: Outcome<'moved'>): [string, number][] =>
-  [...checksums].map(([table, groups]) => [
-    table.name,
-    [...groups.values()].reduce((sum, { rows }) => sum + rows, 0),
-  ]);
-
-const toJson = (outcome: Outcome<'moved'>, { from, to }: MoveDatabases) => ({
-  from: describeDatabase(from),
-  to: describeDatabase(to),
-  verified: true,
-  rows: Object.fromEntries(countRows(outcome)),
-  leads: [...checksumsOfLeads(outcome)].map(([companyId, { rows, sha256 }]) => ({ companyId, rows, sha256 })),
-  replaced: outcome.replaced.total,
-});
-
-async function writeTables(outcome: Outcome<'moved'>, { stdout }: CommandContext): Promise<void> {
-  const table = new Table(stdout, ['COMPANY', 'LEADS', 'SHA256']);
-  await table.add([...checksumsOfLeads(outcome)].map(([id, { rows, sha256 }]) => [id, String(rows), sha256]));
-  const counts = countRows(outcome).map(([name, rows]) => `${name.replace('_', ' ')} ${rows}`);
-  await writeLine(stdout, `moved and verified: ${counts.join(', ')}`);
-}
-
-function describeReplaced({ replaced: { total, first } }: Outcome<'moved'>): string[] {
-  if (total === 0) return [];
-  return [
-    `U+FFFD was written in ${total === 1 ? 'a value' : `${total} values`}:`,
-    ...listFirst(first, total, describeUnsupported),
-  ];
+export async function reportMove({ rows }: Outcome<'moved'>, options: ReportOptions): Promise<void> {
+  const { context, from, to } = options;
+  const counts = Object.entries(rows).map(([table, count]) => `${table.replace('_', ' ')} ${count}`);
+  if (options.json)
+    await writeJson(context.stdout, {
+      from: describeDatabase(from),
+      to: describeDatabase(to),
+      verified: true,
+      rows,
+    });
+  else await writeLine(context.stdout, `moved and verified: ${counts.join(', ')}`);
+  for (const sentence of nextSteps(options)) await writeLine(context.stderr, sentence);
 }
 
 function nextSteps(options: ReportOptions): string[] {
@@ -101,9 +68,8 @@ export function failureOfOutcome(
       return new Failure(
         'bad-input',
         `PostgreSQL cannot store ${total === 1 ? 'a value' : `${total} values`} of this database; nothing was copied`,
-        ...listFirst(first, total, describeUnsupported),
+        ...listFirst(first, total),
         'Fix these leads with `leadtap leads import`, which updates them by their id.',
-        'With --replace-characters, U+FFFD is written in place of such characters.',
       );
     }
     case 'foreign-target':
@@ -118,21 +84,15 @@ export function failureOfOutcome(
       return new Failure(
         'conflict',
         'the copy differs from its source, in which no lead, user or token was changed',
-        ...listFirst(
-          outcome.differences.slice(0, MAX_LISTED),
-          outcome.differences.length,
-          describeDifference,
-        ),
+        describeDifference(outcome.difference),
         startAgain,
       );
   }
 }
 
-const MAX_LISTED = 20;
-
-function listFirst<T>(first: readonly T[], total: number, describe: (item: T) => string): string[] {
+function listFirst(first: readonly UnsupportedValue[], total: number): string[] {
   const more = total - first.length;
-  return [...first.map(describe), ...(more > 0 ? [`and ${more} more`] : [])];
+  return [...first.map(describeUnsupported), ...(more > 0 ? [`and ${more} more`] : [])];
 }
 
 const REASONS: Record<UnsupportedValue['reason'], string> = {
@@ -144,9 +104,5 @@ const REASONS: Record<UnsupportedValue['reason'], string> = {
 const describeUnsupported = ({ table, row, column, reason }: UnsupportedValue): string =>
   `${table} ${JSON.stringify(row)}: ${column} ${REASONS[reason]}`;
 
-const describeChecksum = ({ rows, sha256 }: TableChecksum): string => `${rows} (sha256 ${sha256})`;
-
-const describeDifference = ({ table, companyId, source, target }: Difference): string => {
-  const name = companyId === undefined ? table : `${table} of company ${JSON.stringify(companyId)}`;
-  return `${name}: ${describeChecksum(source)} in the source, ${describeChecksum(target)} in the target`;
-};
+const describeDifference = ({ table, sourceRows, targetRows }: Difference): string =>
+  `${table}: ${sourceRows} rows in the source, ${targetRows} in the target, with other values or other rows`;

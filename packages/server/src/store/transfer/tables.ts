@@ -1,5 +1,5 @@
 /** The tables of both stores, the checksums that compare them, and the values that PostgreSQL cannot store. */
-import { createHash, type Hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { toUSVString } from 'node:util';
 import { CONSUMERS as CONSUMER_TABLE } from '../../consumers/sql.ts';
 import { HOOKS as HOOK_TABLE } from '../../hooks/sql.ts';
@@ -22,8 +22,6 @@ export interface Table {
   /** Rows are sorted by these columns, compared by their bytes. */
   readonly key: readonly Column[];
   readonly columns: readonly Column[];
-  /** Checksums are per company instead of per table. */
-  readonly groupBy?: 'company_id';
 }
 
 /** The columns of the key are texts, and so are those of `texts`. */
@@ -89,15 +87,12 @@ const CONSUMERS = defineTable('consumers', ['user_id', 'token_id'], [], columnTy
 /** Copied after the leads, like consumers: its rows change with every event. */
 const HOOKS = defineTable('hooks', ['id'], [], columnTypesOf(HOOK_TABLE));
 
-export const LEADS: Table = {
-  ...defineTable(
-    'leads',
-    ['company_id', 'created_at'],
-    ['id', 'branch_id', 'department_id'],
-    Object.fromEntries(LEAD_COLUMNS.map(({ column, kind }) => [column, kind])),
-  ),
-  groupBy: 'company_id',
-};
+export const LEADS = defineTable(
+  'leads',
+  ['company_id', 'created_at'],
+  ['id', 'branch_id', 'department_id'],
+  Object.fromEntries(LEAD_COLUMNS.map(({ column, kind }) => [column, kind])),
+);
 
 /** Copied last, when the other tables are verified: polls fail until then, so no client misses a lead. */
 export const USERS = defineTable(
@@ -119,50 +114,24 @@ export interface TableChecksum {
   readonly sha256: string;
 }
 
-/** One for the table, or one for each company. Empty if there are no rows. */
-export type TableChecksums = ReadonlyMap<string, TableChecksum>;
-
 /** Counts and hashes rows in the order of the table's key. */
 export class ChecksumBuilder {
   readonly #table: Table;
-  readonly #groups = new Map<string, { rows: number; readonly hash: Hash }>();
+  readonly #hash = createHash('sha256');
+  #rows = 0;
 
   constructor(table: Table) {
     this.#table = table;
   }
 
   add(row: Row): void {
-    const { groupBy } = this.#table;
-    const name = groupBy === undefined ? '' : String(row[groupBy]);
-    const group = this.#groups.get(name) ?? { rows: 0, hash: createHash('sha256') };
-    group.hash.update(`${canonical(this.#table, row)}\n`);
-    group.rows += 1;
-    this.#groups.set(name, group);
+    this.#hash.update(`${canonical(this.#table, row)}\n`);
+    this.#rows += 1;
   }
 
-  finish(): TableChecksums {
-    const groups = [...this.#groups];
-    return new Map(groups.map(([name, { rows, hash }]) => [name, { rows, sha256: hash.digest('hex') }]));
+  finish(): TableChecksum {
+    return { rows: this.#rows, sha256: this.#hash.digest('hex') };
   }
-}
-
-export interface Difference {
-  readonly table: string;
-  /** Only for tables with a checksum for each company. */
-  readonly companyId?: string;
-  readonly source: TableChecksum;
-  readonly target: TableChecksum;
-}
-
-const NO_ROWS: TableChecksum = { rows: 0, sha256: createHash('sha256').digest('hex') };
-
-export function findDifferences(table: Table, source: TableChecksums, target: TableChecksums): Difference[] {
-  return [...new Set([...source.keys(), ...target.keys()])].flatMap((group) => {
-    const [expected, found] = [source.get(group) ?? NO_ROWS, target.get(group) ?? NO_ROWS];
-    if (expected.sha256 === found.sha256 && expected.rows === found.rows) return [];
-    const companyId = table.groupBy === undefined ? {} : { companyId: group };
-    return [{ table: table.name, ...companyId, source: expected, target: found }];
-  });
 }
 
 /** A value that PostgreSQL cannot store. */
@@ -200,25 +169,3 @@ export function findUnsupportedValues(table: Table, row: Row): UnsupportedValue[
     return reason === undefined ? [] : [{ table: table.name, row: identify(table, row), column, reason }];
   });
 }
-
-const replaceText = (text: string): string => toUSVString(text).replaceAll('\0', '\ufffd');
-
-function replaceInJson(value: unknown): unknown {
-  if (typeof value === 'string') return replaceText(value);
-  if (Array.isArray(value)) return value.map(replaceInJson);
-  if (!isJsonObject(value)) return value;
-  const entries = Object.entries(value).map(
-    ([key, inner]) => [replaceText(key), replaceInJson(inner)] as const,
-  );
-  // Two keys that became equal would lose a value: then nothing is replaced, and the value stays unsupported.
-  return new Set(entries.map(([key]) => key)).size === entries.length ? Object.fromEntries(entries) : value;
-}
-
-/** The row with U+FFFD for every unsupported character. Only JSON columns can contain such characters. */
-export const replaceCharactersIn = ({ columns }: Table, row: Row): Row =>
-  Object.fromEntries(
-    columns.map(({ name, kind }) => [
-      name,
-      kind === 'json' || kind === 'texts' ? replaceInJson(row[name]) : row[name],
-    ]),
-  );

@@ -8,16 +8,13 @@ import {
   ChecksumBuilder,
   COMPANIES,
   canonical,
-  type Difference,
-  findDifferences,
   findUnsupportedValues,
   identify,
   LEADS,
   type Row,
-  replaceCharactersIn,
   TABLES,
   type Table,
-  type TableChecksums,
+  type TableChecksum,
   type UnsupportedValue,
   USERS,
 } from './tables.ts';
@@ -33,8 +30,6 @@ export interface MoveOptions {
   readonly onProgress: (step: MoveStep, leads: number, total: number) => void;
   /** The clock of the machine that served the source. */
   readonly clock: Clock;
-  /** Write U+FFFD for characters that the target cannot store. */
-  readonly replaceCharacters: boolean;
 }
 
 /** The number of items, and the first of them. */
@@ -44,21 +39,25 @@ export interface Sample<T> {
 }
 
 export type MoveOutcome =
-  | {
-      readonly kind: 'moved';
-      readonly checksums: ReadonlyMap<Table, TableChecksums>;
-      readonly replaced: Sample<UnsupportedValue>;
-    }
+  /** With the number of rows of each table. */
+  | { readonly kind: 'moved'; readonly rows: Readonly<Record<string, number>> }
   /** Nothing was written. */
   | { readonly kind: 'unsupported'; readonly found: Sample<UnsupportedValue> }
   /** The target has a row that the source does not have. Nothing was written. */
   | { readonly kind: 'foreign-target'; readonly table: string; readonly row: Row }
-  | { readonly kind: 'different'; readonly differences: readonly Difference[] };
+  | { readonly kind: 'different'; readonly difference: Difference };
+
+/** A table of the target whose rows are not those of the source. */
+export interface Difference {
+  readonly table: string;
+  readonly sourceRows: number;
+  readonly targetRows: number;
+}
+
+type Checksums = ReadonlyMap<Table, TableChecksum>;
 
 interface CopyContext extends MoveOptions {
   readonly leadCount: number;
-  /** A row of the source as the target must have it. */
-  readonly toTarget: (table: Table, row: Row) => Row;
 }
 
 /** May be interrupted at any time and run again. */
@@ -66,24 +65,27 @@ export async function move(options: MoveOptions): Promise<MoveOutcome> {
   const context: CopyContext = {
     ...options,
     leadCount: await options.source.count(LEADS),
-    toTarget: options.replaceCharacters ? replaceCharactersIn : (_table, row) => row,
   };
-  const { unsupported, foreign, checksums, replaced, copiedLeads } = await check(context);
+  const { unsupported, foreign, checksums, copiedLeads } = await check(context);
   if (unsupported.total > 0) return { kind: 'unsupported', found: unsupported };
   if (foreign) return { kind: 'foreign-target', ...foreign };
   for (const table of TABLES) {
     // Polls work as soon as there are users, so everything else is verified before.
     if (table === USERS) {
       await raiseStamps(context);
-      const differences = await verify(context, TABLES.slice(0, -1), checksums);
-      if (differences.length > 0) return { kind: 'different', differences };
+      const difference = await verify(context, TABLES.slice(0, -1), checksums);
+      if (difference) return { kind: 'different', difference };
     }
     await copyTable(context, table, copiedLeads);
     // Leads that another program writes to the target from now on must come after the leads of the source.
     if (table === COMPANIES) await raiseStamps(context);
   }
-  const differences = await verify(context, [USERS], checksums);
-  return differences.length > 0 ? { kind: 'different', differences } : { kind: 'moved', checksums, replaced };
+  const difference = await verify(context, [USERS], checksums);
+  if (difference) return { kind: 'different', difference };
+  return {
+    kind: 'moved',
+    rows: Object.fromEntries([...checksums].map(([{ name }, { rows }]) => [name, rows])),
+  };
 }
 
 /** The leads that an earlier run has copied. They are copied in the order of their key. */
@@ -94,21 +96,16 @@ interface CopiedLeads {
 
 /** Reads the whole source, and beside it the rows that an earlier run has copied to the target. */
 async function check(context: CopyContext) {
-  const checksums = new Map<Table, TableChecksums>();
+  const checksums = new Map<Table, TableChecksum>();
   const unsupported = new Sampler<UnsupportedValue>();
-  const replaced = new Sampler<UnsupportedValue>();
   const copiedLeads: CopiedLeads = { count: 0, last: undefined };
   let foreign: { readonly table: string; readonly row: Row } | undefined;
   for (const table of TABLES) {
     const builder = new ChecksumBuilder(table);
     const copied = readRows(context, context.target, table);
     let next = await copied.next();
-    for await (const sourceRow of readRows(context, context.source, table, 'checking')) {
-      const found = findUnsupportedValues(table, sourceRow);
-      const row = found.length === 0 ? sourceRow : context.toTarget(table, sourceRow);
-      const remaining = found.length === 0 ? found : findUnsupportedValues(table, row);
-      unsupported.add(remaining);
-      if (remaining.length === 0) replaced.add(found);
+    for await (const row of readRows(context, context.source, table, 'checking')) {
+      unsupported.add(findUnsupportedValues(table, row));
       builder.add(row);
       if (next.done || canonical(table, next.value) !== canonical(table, row)) continue;
       if (table === LEADS) Object.assign(copiedLeads, { count: copiedLeads.count + 1, last: next.value });
@@ -118,36 +115,34 @@ async function check(context: CopyContext) {
     if (!next.done) foreign ??= { table: table.name, row: identify(table, next.value) };
     checksums.set(table, builder.finish());
   }
-  return { checksums, unsupported, replaced, foreign, copiedLeads };
+  return { checksums, unsupported, foreign, copiedLeads };
 }
 
 /** Adds the missing rows, one page in each transaction. */
 async function copyTable(context: CopyContext, table: Table, copiedLeads: CopiedLeads): Promise<void> {
-  const { source, target, signal, toTarget, onProgress, leadCount } = context;
+  const { source, target, signal, onProgress, leadCount } = context;
   let done = copiedLeads.count;
   for await (const page of readPages(source, table, signal, table === LEADS ? copiedLeads.last : undefined)) {
-    await target.add(
-      table,
-      page.map((row) => toTarget(table, row)),
-    );
+    await target.add(table, page);
     done += page.length;
     if (table === LEADS) onProgress('copying', done, leadCount);
   }
 }
 
-/** Reads all rows back from the target and compares their checksums with those of the source. */
+/** Reads all rows back from the target. Returns the first table whose checksum is not that of the source. */
 async function verify(
   context: CopyContext,
   tables: readonly Table[],
-  expected: ReadonlyMap<Table, TableChecksums>,
-): Promise<Difference[]> {
-  const differences: Difference[] = [];
+  expected: Checksums,
+): Promise<Difference | undefined> {
   for (const table of tables) {
     const builder = new ChecksumBuilder(table);
     for await (const row of readRows(context, context.target, table, 'verifying')) builder.add(row);
-    differences.push(...findDifferences(table, expected.get(table) ?? new Map(), builder.finish()));
+    const [source, target] = [expected.get(table), builder.finish()];
+    if (source?.sha256 !== target.sha256)
+      return { table: table.name, sourceRows: source?.rows ?? 0, targetRows: target.rows };
   }
-  return differences;
+  return undefined;
 }
 
 /**
