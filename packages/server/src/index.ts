@@ -20,12 +20,11 @@ export {
   type SigningKeys,
 } from './accounts/signing-keys.ts';
 export type * from './accounts/store.ts';
-export { TOKEN_SCOPES, type TokenScope } from './accounts/token-scopes.ts';
+export { TOKEN_SCOPES } from './accounts/token-scopes.ts';
 export {
   makeVerifyToken,
   type TokenSources,
   type Verification,
-  type VerifiedToken,
   type VerifyToken,
 } from './accounts/tokens.ts';
 export { type Clock, systemClock } from './clock.ts';

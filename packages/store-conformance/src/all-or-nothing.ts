@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Bearer, LeadInput, LeadScope, PlacementProblem, Store, StoredLead } from 'leadtap';
+import type { LeadInput, LeadScope, PlacementProblem, Store, StoredLead, VerifiedToken } from 'leadtap';
 import { check, START } from './check.ts';
 import {
   ACME,
@@ -178,7 +178,7 @@ export const allOrNothingChecks = [
   check('all or nothing: the account of the sender must have the scope', async ({ store, openAnother }) => {
     await apply(store, ACME, GLOBEX);
     const other = await openAnother();
-    const isWritten = async (sender: Bearer, scope: LeadScope, place: Partial<LeadInput> = {}) => {
+    const isWritten = async (sender: VerifiedToken, scope: LeadScope, place: Partial<LeadInput> = {}) => {
       const { kind } = await store.writeAllLeads([lead('1', place)], scope, sender);
       if (kind === 'account-changed') assert.deepEqual((await poll(store)).leads, []);
       return kind === 'written';

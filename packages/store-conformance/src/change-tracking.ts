@@ -40,8 +40,8 @@ const checkTracking = (name: string, body: (setup: TrackingSetup) => Promise<voi
     await body({ ...setup, reader: changeTracking });
   });
 
-const EMPTY_REQUEST: RevalidationRequest = { companies: [], bearers: [] };
-const ACME_REQUEST: RevalidationRequest = { companies: ['acme'], bearers: [] };
+const EMPTY_REQUEST: RevalidationRequest = { companies: [], tokens: [] };
+const ACME_REQUEST: RevalidationRequest = { companies: ['acme'], tokens: [] };
 
 /** Undefined `changes` invalidate everything, so they include the expected ones. */
 function assertReported({ changes }: Revalidation, ...expected: readonly Change[]): void {
@@ -171,7 +171,7 @@ export const changeTrackingChecks = [
       const { accounts } = await reader.revalidate(
         {
           companies: [],
-          bearers: [
+          tokens: [
             { userId: 'seller', tokenId: 'good' },
             { userId: 'unknown', tokenId: 'good' },
             { userId: 'boss', tokenId: 'bad' },
@@ -240,7 +240,7 @@ export const changeTrackingChecks = [
   ),
 
   checkTracking('D3: a revalidation for the company of a bearer misses no lead', async (setup) => {
-    const answer = await answerWhileStamping(setup, { companies: [], bearers: [{ userId: 'boss' }] });
+    const answer = await answerWhileStamping(setup, { companies: [], tokens: [{ userId: 'boss' }] });
     assertComplete(answer, (await poll(setup.store)).leads);
   }),
 

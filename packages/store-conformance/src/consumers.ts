@@ -417,7 +417,7 @@ export const consumerChecks = [
     'consumers: recording adds nothing to the change log',
     async ({ store: { changeTracking }, consumers }) => {
       if (!changeTracking) return;
-      const request = { companies: ['acme'], bearers: [] };
+      const request = { companies: ['acme'], tokens: [] };
       const { seen } = await changeTracking.revalidate(request, undefined);
       await consumers.record([polls('boss', 'a', { deliveredThrough: START })]);
       await consumers.prune(START + 1, START + 1);

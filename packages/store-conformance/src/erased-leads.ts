@@ -94,12 +94,12 @@ export const erasedLeadChecks = [
     async ({ store, removal, openAnother }) => {
       const another = await openAnother();
       await stamp(store, [lead('1'), lead('2'), lead('3')]);
-      const known = await another.changeTracking?.revalidate({ companies: ['acme'], bearers: [] }, undefined);
+      const known = await another.changeTracking?.revalidate({ companies: ['acme'], tokens: [] }, undefined);
       assert.equal(await erase(removal, ['2']), 1);
       assert.deepEqual(idsOf((await poll(another)).leads), ['1', '3']);
       if (!another.changeTracking || !known) return;
       const { changes } = await another.changeTracking.revalidate(
-        { companies: ['acme'], bearers: [] },
+        { companies: ['acme'], tokens: [] },
         known.seen,
       );
       assert(

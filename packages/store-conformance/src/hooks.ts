@@ -734,7 +734,7 @@ export const hookChecks = [
   checkHooks('hooks: no method adds to the change log', async ({ store, hooks, claim }) => {
     const { changeTracking } = store;
     if (!changeTracking) return;
-    const request = { companies: ['acme'], bearers: [] };
+    const request = { companies: ['acme'], tokens: [] };
     await stamp(store, [lead('1')]);
     const { seen } = await changeTracking.revalidate(request, undefined);
     await subscribe(hooks, 'a', { since: 0 });

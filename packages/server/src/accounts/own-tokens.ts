@@ -1,8 +1,8 @@
 import { createSigner, createVerifier } from 'fast-jwt';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
+import type { TokenScope, TokenSource } from './records.ts';
 import type { SigningKey, SigningKeys } from './signing-keys.ts';
-import { formatTokenScopes, type TokenScope } from './token-scopes.ts';
-import type { TokenSource } from './token-source.ts';
+import { formatTokenScopes } from './token-scopes.ts';
 
 /** Tokens of `leadtap token issue`, signed with a secret that only this installation has. */
 const ALGORITHM = 'HS256';

@@ -19,6 +19,30 @@ export interface User {
   readonly departmentId: string | null;
 }
 
+/** What a token may do with the rights of its user. */
+export type TokenScope = 'leads:read' | 'leads:write';
+
+/** The service whose webhooks a token sends, and the fields that labels of its answers stand for. */
+export interface TokenSource {
+  readonly name: string;
+  readonly map: Readonly<Record<string, string>>;
+}
+
+/** What a valid token says about who sends it. Its polls are stored under a `ConsumerKey`. */
+export interface VerifiedToken {
+  readonly userId: string;
+  /** Absent if the identity provider gives none; such a token cannot be revoked alone. */
+  readonly tokenId?: string | undefined;
+  /** When the token is no longer accepted, in milliseconds. Absent: never. */
+  readonly expiresAt?: number | undefined;
+  /** What the token may do. Absent: it may read leads. */
+  readonly scopes?: readonly TokenScope[];
+  /** The service whose webhooks are sent with the token. Absent: the bodies have the fields of a lead. */
+  readonly source?: TokenSource;
+  /** Of times without an offset in the leads. Absent: that of the service. */
+  readonly timeZone?: string;
+}
+
 export interface Status {
   readonly value: string;
   readonly label: string;

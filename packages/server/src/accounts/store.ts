@@ -1,16 +1,7 @@
 /** What the commands for companies, users and tokens need of a database. */
 import type { Company, IssuedToken, Organisation, Status, User } from './records.ts';
 
-/** What a valid token says about who sends it: the part of a `VerifiedToken` that a store needs. Unlike a `ConsumerKey`, it may have any token id. */
-export interface Bearer {
-  readonly userId: string;
-  /** Absent if the identity provider gives none; such a token cannot be revoked alone. */
-  readonly tokenId?: string | undefined;
-  /** When the token is no longer accepted, in milliseconds. Absent: never. */
-  readonly expiresAt?: number | undefined;
-}
-
-/** The stored state of a bearer. */
+/** The stored state of a token and its user. */
 export interface Account {
   readonly isRevoked: boolean;
   readonly user: User | undefined;

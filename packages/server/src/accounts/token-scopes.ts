@@ -1,7 +1,6 @@
-/** The scopes of a token: what it may do with the rights of its user. */
-export const TOKEN_SCOPES = ['leads:read', 'leads:write'] as const;
+import type { TokenScope } from './records.ts';
 
-export type TokenScope = (typeof TOKEN_SCOPES)[number];
+export const TOKEN_SCOPES = ['leads:read', 'leads:write'] as const satisfies readonly TokenScope[];
 
 /** A token without the claim `scope` may read: all tokens could before there were scopes. */
 export const DEFAULT_TOKEN_SCOPES: readonly TokenScope[] = Object.freeze<TokenScope[]>(['leads:read']);

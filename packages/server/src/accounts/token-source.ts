@@ -1,10 +1,5 @@
 import { isJsonObject } from '../json.ts';
-
-/** The service whose webhooks a token sends, and the fields that labels of its answers stand for. */
-export interface TokenSource {
-  readonly name: string;
-  readonly map: Readonly<Record<string, string>>;
-}
+import type { TokenSource } from './records.ts';
 
 /** Reads the claims `source` and `map`. Undefined if the token has none. */
 export function parseTokenSource({

@@ -10,20 +10,10 @@ import {
   TokenVerificationUnavailableError,
 } from './external-tokens.ts';
 import { createOwnVerifiers, readUnverifiedClaims } from './own-tokens.ts';
+import type { TokenScope, TokenSource, VerifiedToken } from './records.ts';
 import type { SigningKeys } from './signing-keys.ts';
-import type { Bearer } from './store.ts';
-import { DEFAULT_TOKEN_SCOPES, parseTokenScopes, type TokenScope } from './token-scopes.ts';
-import { parseTokenSource, type TokenSource } from './token-source.ts';
-
-/** A `Bearer`, which the store checks, and what the token may be used for. Its polls are stored under a `ConsumerKey`. */
-export interface VerifiedToken extends Bearer {
-  /** What the token may do. Absent: it may read leads. */
-  readonly scopes?: readonly TokenScope[];
-  /** The service whose webhooks are sent with the token. Absent: the bodies have the fields of a lead. */
-  readonly source?: TokenSource;
-  /** Of times without an offset in the leads. Absent: that of the service. */
-  readonly timeZone?: string;
-}
+import { DEFAULT_TOKEN_SCOPES, parseTokenScopes } from './token-scopes.ts';
+import { parseTokenSource } from './token-source.ts';
 
 export type Verification =
   | { readonly kind: 'valid'; readonly token: VerifiedToken }

@@ -1,6 +1,6 @@
 /** Records who polls and how far each has come, off the path of the polls: in memory, written in batches. */
 import { setImmediate } from 'node:timers/promises';
-import type { Bearer } from '../accounts/store.ts';
+import type { VerifiedToken } from '../accounts/records.ts';
 import { MIN_TIME } from '../clock.ts';
 import type { EndedPoll, PollRecorder } from '../poll/store.ts';
 import { isStorable } from '../store/sql.ts';
@@ -81,7 +81,7 @@ export class ConsumerRecorder implements PollRecorder {
     this.#maxConsumers = options.maxConsumers ?? MAX_CONSUMERS;
   }
 
-  recordPoll(token: Bearer, { at, status, page }: EndedPoll): void {
+  recordPoll(token: VerifiedToken, { at, status, page }: EndedPoll): void {
     const entry = this.#entryOf(token, at, status);
     if (!entry) return;
     entry.polls += 1;
@@ -90,7 +90,7 @@ export class ConsumerRecorder implements PollRecorder {
     if (page) addPage(entry, page);
   }
 
-  recordRefusedToken(token: Bearer, at: number): void {
+  recordRefusedToken(token: VerifiedToken, at: number): void {
     if (consumerKeyOf(token).tokenId === null) return;
     const entry = this.#entryOf(token, at, REFUSED, true);
     if (!entry) return;
@@ -128,7 +128,7 @@ export class ConsumerRecorder implements PollRecorder {
       });
   }
 
-  recordWait(token: Bearer, at: number, until: number): void {
+  recordWait(token: VerifiedToken, at: number, until: number): void {
     const entry = this.#entryOf(token, at, 200);
     if (!entry) return;
     this.#verify(entry);
@@ -176,7 +176,7 @@ export class ConsumerRecorder implements PollRecorder {
   }
 
   /** The entry of the consumer, which is new or has its last poll now. Undefined if there is no room for it. */
-  #entryOf(token: Bearer, at: number, status: number, mustBeIssued = false): Entry | undefined {
+  #entryOf(token: VerifiedToken, at: number, status: number, mustBeIssued = false): Entry | undefined {
     const consumer = consumerKeyOf(token);
     const tokenExpiresAt = storableExpiry(token);
     const key = this.#entryKey(consumer);

@@ -3,14 +3,13 @@
  * positions of a consumer and its gaps say for every lead whether the consumer has it; no row per lead is needed.
  */
 
-import type { User } from '../accounts/records.ts';
-import type { Bearer } from '../accounts/store.ts';
+import type { User, VerifiedToken } from '../accounts/records.ts';
 import { MAX_TIME } from '../clock.ts';
 import { type Gap, mergeGaps, type SentRange } from './gaps.ts';
 
 export type { Gap };
 
-/** The consumer that a `Bearer` or a `VerifiedToken` belongs to: all tokens without an id, or with one that cannot be stored, are one consumer. */
+/** The consumer that a `VerifiedToken` belongs to: all tokens without an id, or with one that cannot be stored, are one consumer. */
 export interface ConsumerKey {
   readonly userId: string;
   /** Null: all tokens of the user that have no id. */
@@ -21,13 +20,13 @@ export interface ConsumerKey {
 const TOKEN_ID = /^[ -~]{1,200}$/;
 
 /** The consumer that a token belongs to. */
-export const consumerKeyOf = ({ userId, tokenId = '' }: Bearer): ConsumerKey => ({
+export const consumerKeyOf = ({ userId, tokenId = '' }: VerifiedToken): ConsumerKey => ({
   userId,
   tokenId: TOKEN_ID.test(tokenId) ? tokenId : null,
 });
 
 /** `exp` may have a fraction (RFC 7519), which no column of times can store. */
-export const storableExpiry = ({ expiresAt = MAX_TIME }: Bearer): number | null =>
+export const storableExpiry = ({ expiresAt = MAX_TIME }: VerifiedToken): number | null =>
   expiresAt < MAX_TIME ? Math.floor(expiresAt) : null;
 
 /** A key for maps. */

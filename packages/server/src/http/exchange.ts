@@ -1,7 +1,7 @@
 /** One request and its response. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ProblemCode } from '@leadtap/contract';
-import type { VerifiedToken } from '../accounts/tokens.ts';
+import type { VerifiedToken } from '../accounts/records.ts';
 import type { MediaType } from './body.ts';
 import { disconnectSignal } from './connections.ts';
 import { clientAddress, type IsTrustedProxy, requestedBaseUrl, untrustedProxyOf } from './forwarded.ts';

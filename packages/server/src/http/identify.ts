@@ -1,8 +1,9 @@
 /** The checks of a caller: token (401), rate limit (429), user (404), plan (403), scope (403). */
 import type { IncomingMessage } from 'node:http';
 import { PROBLEMS, type ProblemCode } from '@leadtap/contract';
-import { DEFAULT_TOKEN_SCOPES, type TokenScope } from '../accounts/token-scopes.ts';
-import type { Verification, VerifiedToken, VerifyToken } from '../accounts/tokens.ts';
+import type { TokenScope, VerifiedToken } from '../accounts/records.ts';
+import { DEFAULT_TOKEN_SCOPES } from '../accounts/token-scopes.ts';
+import type { Verification, VerifyToken } from '../accounts/tokens.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { isPromise } from '../event-loop.ts';
 import { mayPoll, type PollingUser } from '../leads/access.ts';

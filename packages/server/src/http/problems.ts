@@ -9,7 +9,7 @@ import {
   problemType,
 } from '@leadtap/contract';
 import { TokenVerificationUnavailableError } from '../accounts/external-tokens.ts';
-import type { VerifiedToken } from '../accounts/tokens.ts';
+import type { VerifiedToken } from '../accounts/records.ts';
 import { StoreUnavailableError, UnusableDatabaseError } from '../store/errors.ts';
 
 export interface ProblemParts {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { VerifiedToken } from '../accounts/tokens.ts';
+import type { VerifiedToken } from '../accounts/records.ts';
 import { isUnavailability, type ProblemError } from './problems.ts';
 
 /** The part of a pino logger that the endpoint uses. */

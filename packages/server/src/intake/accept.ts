@@ -1,6 +1,6 @@
 /** Leads of one HTTP request: parsed as an import does, placed within the access level of their sender, and written together. */
 import { type LeadError, MAX_INTAKE_LEADS } from '@leadtap/contract';
-import type { Bearer } from '../accounts/store.ts';
+import type { VerifiedToken } from '../accounts/records.ts';
 import type { Clock } from '../clock.ts';
 import { shorten } from '../escape.ts';
 import { mapInSlices, Slices } from '../event-loop.ts';
@@ -27,7 +27,7 @@ export interface ReceiveOptions {
   readonly store: Pick<IntakeStore, 'writeAllLeads' | 'findPlacementProblems'>;
   readonly user: PollingUser;
   /** The token that the leads are sent with. */
-  readonly sender: Bearer;
+  readonly sender: VerifiedToken;
   /** Leads without an id get one that is derived from it, so that a repeated request adds nothing. */
   readonly idempotencyKey: string | undefined;
   /** The bytes of the body, which the same key may be sent with again. */

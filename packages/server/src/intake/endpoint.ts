@@ -1,7 +1,7 @@
 /** `POST {base_url}/leads`, which accepts leads. */
 import type { IncomingMessage } from 'node:http';
 import { LEADS_PATH, MAX_INTAKE_LEADS } from '@leadtap/contract';
-import type { VerifiedToken } from '../accounts/tokens.ts';
+import type { VerifiedToken } from '../accounts/records.ts';
 import { systemClock, toIso } from '../clock.ts';
 import { takeTurn } from '../event-loop.ts';
 import { declaredBytes, readBody } from '../http/body.ts';

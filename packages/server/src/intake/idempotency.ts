@@ -1,13 +1,13 @@
 /** Requests that are sent again with the same `Idempotency-Key`. */
 import { createHmac, hash } from 'node:crypto';
 import { IDEMPOTENCY_KEY_DAYS } from '@leadtap/contract';
-import type { Bearer } from '../accounts/store.ts';
+import type { VerifiedToken } from '../accounts/records.ts';
 import type { LeadInput, LeadScope } from '../leads/record.ts';
 import type { WrittenLead } from '../leads/store.ts';
 import type { IdempotentRequest, WriteAllOutcome } from './store.ts';
 
 /** A key belongs to its token, or to its user if the token has no id. */
-const ownedKey = (companyId: string, { userId, tokenId }: Bearer, key: string): readonly unknown[] => [
+const ownedKey = (companyId: string, { userId, tokenId }: VerifiedToken, key: string): readonly unknown[] => [
   companyId,
   userId,
   tokenId ?? null,
@@ -17,7 +17,7 @@ const ownedKey = (companyId: string, { userId, tokenId }: Bearer, key: string): 
 /** Another access level would place the leads elsewhere, so it makes another request. */
 export const identifyRequest = (
   scope: LeadScope,
-  sender: Bearer,
+  sender: VerifiedToken,
   key: string,
   body: Buffer,
   derivedIds: ReadonlySet<string>,
@@ -31,7 +31,7 @@ export const identifyRequest = (
  * A UUID of version 8 (RFC 9562): 122 bits of a hash. It must never change, because a retry must get the id of the first
  * attempt, also after an update of Leadtap.
  */
-export function deriveId(companyId: string, sender: Bearer, key: string, index: number): string {
+export function deriveId(companyId: string, sender: VerifiedToken, key: string, index: number): string {
   const digits = hash('sha256', JSON.stringify([...ownedKey(companyId, sender, key), index]));
   const variant = '89ab'[Number.parseInt(digits.slice(15, 16), 16) % 4];
   return [

@@ -1,5 +1,5 @@
 /** What leads over HTTP need of a database. */
-import type { Bearer } from '../accounts/store.ts';
+import type { VerifiedToken } from '../accounts/records.ts';
 import type { LeadInput, LeadScope } from '../leads/record.ts';
 import type { PlacementProblem, WriteOptions, WrittenLead } from '../leads/store.ts';
 import type { PollStore } from '../poll/store.ts';
@@ -42,7 +42,7 @@ export interface IntakeStore extends PollStore {
   writeAllLeads(
     leads: readonly LeadInput[],
     scope: LeadScope,
-    sender?: Bearer,
+    sender?: VerifiedToken,
     /** Stored in the same transaction. If its key is known, nothing is written. */
     request?: IdempotentRequest,
   ): Promise<WriteAllOutcome>;

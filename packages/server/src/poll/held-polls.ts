@@ -12,7 +12,7 @@
  * each change is returned to one revalidation only.
  */
 
-import type { Bearer } from '../accounts/store.ts';
+import type { VerifiedToken } from '../accounts/records.ts';
 import { ClientDisconnectedError } from '../store/errors.ts';
 import type { Change, ChangeSource } from './store.ts';
 
@@ -29,7 +29,7 @@ interface HeldPollsOptions {
 }
 
 interface PollToHold {
-  readonly token: Bearer;
+  readonly token: VerifiedToken;
   /** The company of the user when the poll came. */
   readonly companyId: string;
   readonly waitMs: number;

@@ -1,7 +1,7 @@
 /** `Prefer: wait=N` (RFC 7240): a poll with `since` whose page is empty is held until there is a lead. */
 import type { IncomingMessage } from 'node:http';
 import { MAX_WAIT_S, MIN_WAIT_S } from '@leadtap/contract';
-import type { VerifiedToken } from '../accounts/tokens.ts';
+import type { VerifiedToken } from '../accounts/records.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { isDisconnected, onceClosed } from '../http/connections.ts';
 import type { Exchange } from '../http/exchange.ts';

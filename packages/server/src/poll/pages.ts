@@ -1,4 +1,4 @@
-import type { Bearer } from '../accounts/store.ts';
+import type { VerifiedToken } from '../accounts/records.ts';
 import { isPromise } from '../event-loop.ts';
 import type { AccountReader } from '../http/identify.ts';
 import { type PollingUser, scopeOf } from '../leads/access.ts';
@@ -58,7 +58,7 @@ export interface PollReader extends AccountReader {
 }
 
 /** A reader without a cache. */
-export const createStoreReader = (store: PollStore, { userId, tokenId }: Bearer): PollReader => ({
+export const createStoreReader = (store: PollStore, { userId, tokenId }: VerifiedToken): PollReader => ({
   isTokenRevoked: async () => tokenId !== undefined && store.isTokenRevoked(tokenId),
   findUser: () => store.findUser(userId),
   readPage: (query, disconnectSignal) => readRendered(store, query, disconnectSignal()),

@@ -1,7 +1,7 @@
 /** What a poll needs of a database, and of the recorder of consumers. */
 
-import type { User } from '../accounts/records.ts';
-import type { Account, Bearer } from '../accounts/store.ts';
+import type { User, VerifiedToken } from '../accounts/records.ts';
+import type { Account } from '../accounts/store.ts';
 import type { LeadRecord, LeadScope } from '../leads/record.ts';
 import type { RenderedLeads } from '../leads/render.ts';
 
@@ -58,7 +58,7 @@ export interface Change {
 export interface RevalidationRequest {
   readonly companies: readonly string[];
   /** The companies of these users are revalidated as well. */
-  readonly bearers: readonly Bearer[];
+  readonly tokens: readonly VerifiedToken[];
 }
 
 /** The result of one revalidation, shared by all polls that wait for it. */
@@ -70,7 +70,7 @@ export interface Revalidation {
   readonly readAt: number;
   /** Companies whose lock was held by a writer. */
   readonly busy: ReadonlySet<string>;
-  /** One for each bearer, in the same order. */
+  /** One for each token, in the same order. */
   readonly accounts: readonly Account[];
   /** The position in the change log. Pass it as `known` to the next revalidation. */
   readonly seen: string;
@@ -120,11 +120,11 @@ export interface EndedPoll {
 
 /** Receives the polls of the endpoint. */
 export interface PollRecorder {
-  recordPoll(token: Bearer, poll: EndedPoll): void;
+  recordPoll(token: VerifiedToken, poll: EndedPoll): void;
   /** The poll waits for a lead until this time at most. */
-  recordWait(token: Bearer, at: number, until: number): void;
+  recordWait(token: VerifiedToken, at: number, until: number): void;
   /** A poll was refused with 401. The signature of the token may be invalid: it counts only if the token was issued here. */
-  recordRefusedToken(token: Bearer, at: number): void;
+  recordRefusedToken(token: VerifiedToken, at: number): void;
   /** A poll was refused with 503: perhaps the database is unreachable. */
   recordUnavailable(at: number): void;
 }

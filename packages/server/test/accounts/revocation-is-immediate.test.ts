@@ -54,7 +54,7 @@ describe('a token that is revoked by the command line', () => {
     for (let n = 0; n < 3; n += 1) expect(await poll()).toBe('200');
     const revalidate = vi.spyOn(test.store.changeTracking as ChangeTrackingStore, 'revalidate');
     expect(await poll()).toBe('200');
-    expect(revalidate.mock.calls).toMatchObject([[{ bearers: [] }, expect.anything()]]);
+    expect(revalidate.mock.calls).toMatchObject([[{ tokens: [] }, expect.anything()]]);
     await revoke(test);
     expect(await poll()).toBe('401 token-revoked');
     expect(await poll()).toBe('401 token-revoked');

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Bearer, LeadScope } from 'leadtap';
+import type { LeadScope, VerifiedToken } from 'leadtap';
 import { describe, expect, it } from 'vitest';
 import { renderLeads } from '../../src/leads/render.ts';
 import { type CacheLimits, PollCache } from '../../src/poll/cache/poll-cache.ts';
@@ -22,7 +22,7 @@ async function begin(limits = LIMITS) {
   const cache = new PollCache(store, store, limits);
   await pollOnce(cache, { userId: 'first' });
   /** Checks the page and returns its size. */
-  const poll = async (bearer: Bearer, limit = 100): Promise<number> => {
+  const poll = async (bearer: VerifiedToken, limit = 100): Promise<number> => {
     const { scope, page } = await pollOnce(cache, bearer, limit);
     assert.equal(String(page.leads.body), String(renderLeads(leadsOf(scope).slice(0, limit)).body));
     return page.leads.body.length;
@@ -30,15 +30,18 @@ async function begin(limits = LIMITS) {
   return { store, poll };
 }
 
-const users = (prefix: string, count: number): Bearer[] =>
+const users = (prefix: string, count: number): VerifiedToken[] =>
   Array.from({ length: count }, (_, n) => ({ userId: `${prefix}${n}` }));
-const tokens = (count: number): Bearer[] =>
+const tokens = (count: number): VerifiedToken[] =>
   Array.from({ length: count }, (_, n) => ({ userId: 'acme', tokenId: `token-${n}` }));
 
 /** The bytes of the pages that are still cached after all polls, the latest first, up to the first that is not. */
-async function countCachedBytes(callers: readonly Bearer[], limits: readonly number[]): Promise<number> {
+async function countCachedBytes(
+  callers: readonly VerifiedToken[],
+  limits: readonly number[],
+): Promise<number> {
   const { store, poll } = await begin();
-  const pollAll = async (bearer: Bearer) => {
+  const pollAll = async (bearer: VerifiedToken) => {
     let bytes = 0;
     for (const limit of limits) bytes += await poll(bearer, limit);
     return bytes;
@@ -61,7 +64,7 @@ describe('a small cache', () => {
   ])('answers right, and asks the store again about %s that were evicted', async (_what, callers) => {
     const { store, poll } = await begin();
     for (const caller of [...callers, ...callers]) await poll(caller);
-    const asked = store.revalidations.flatMap(({ bearers }) => bearers);
+    const asked = store.revalidations.flatMap(({ tokens }) => tokens);
     expect(asked.length).toBeGreaterThanOrEqual(200 - 62);
   });
 
@@ -69,7 +72,7 @@ describe('a small cache', () => {
     const { store, poll } = await begin({ ...LIMITS, maxAccountBytes: 100_000 });
     const long = Array.from({ length: 50 }, (_, n) => ({ userId: 'acme', tokenId: `${n}`.repeat(3000) }));
     for (const bearer of [...long, ...long]) await poll(bearer);
-    const asked = store.revalidations.flatMap(({ bearers }) => bearers);
+    const asked = store.revalidations.flatMap(({ tokens }) => tokens);
     expect(asked.length).toBeGreaterThanOrEqual(80);
   });
 
@@ -81,7 +84,7 @@ describe('a small cache', () => {
       await poll(user);
     }
     const asked = store.revalidations
-      .flatMap(({ bearers }) => bearers)
+      .flatMap(({ tokens }) => tokens)
       .filter(({ userId }) => userId === 'often');
     expect(asked).toHaveLength(1);
   });

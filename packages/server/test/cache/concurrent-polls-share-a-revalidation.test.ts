@@ -41,7 +41,7 @@ describe('polls that arrive together', () => {
   it('share one query, if their users are cached', async () => {
     const { store, poll } = await begin('acme', 'globex');
     await Promise.all(Array.from({ length: 1000 }, (_, n) => poll(n % 2 ? 'acme' : 'globex')));
-    expect(store.revalidations).toEqual([{ companies: ['globex', 'acme'], bearers: [] }]);
+    expect(store.revalidations).toEqual([{ companies: ['globex', 'acme'], tokens: [] }]);
     expect(store.reads).toEqual([]);
   });
 
@@ -59,7 +59,7 @@ describe('polls that arrive together', () => {
     const { store, poll } = await begin(...known);
     const answers = await Promise.all(names(200).map(poll));
     expect(answers.map(({ scope }) => scope.companyId)).toEqual(names(200));
-    const sizes = store.revalidations.map(({ companies, bearers }) => companies.length + bearers.length);
+    const sizes = store.revalidations.map(({ companies, tokens }) => companies.length + tokens.length);
     expect(sizes).toEqual([64, 64, 64, 8]);
     expect(store.concurrent.max).toBe(1);
   });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Bearer, LeadRecord, User } from 'leadtap';
+import type { LeadRecord, User, VerifiedToken } from 'leadtap';
 import { describe, expect, it } from 'vitest';
 import { PollCache } from '../../src/poll/cache/poll-cache.ts';
 import type { PollQuery } from '../../src/poll/pages.ts';
@@ -82,7 +82,7 @@ const changes: Readonly<Record<string, (store: SnapshotStore, at: number) => voi
   },
 };
 
-const BEARERS: readonly Bearer[] = [
+const BEARERS: readonly VerifiedToken[] = [
   { userId: 'boss', tokenId: 'one' },
   { userId: 'boss', tokenId: 'other' },
   { userId: 'north-lead' },
@@ -103,8 +103,8 @@ const some = <T>(among: readonly T[]) => fc.subarray([...among], { minLength: 1,
 /** The events of each tick. There are few kinds of changes, users and queries, so that they often coincide. */
 const scripts = fc
   .tuple(some(Object.entries(changes)), some(BEARERS), some(QUERIES))
-  .chain(([kinds, bearers, queries]) => {
-    const poll = fc.tuple(fc.constantFrom(...bearers), fc.constantFrom(...queries));
+  .chain(([kinds, tokens, queries]) => {
+    const poll = fc.tuple(fc.constantFrom(...tokens), fc.constantFrom(...queries));
     const change = fc.tuple(fc.constantFrom(...kinds), fc.nat({ max: 9 }));
     const event = fc.record({
       polls: fc.oneof(fc.constant([]), fc.array(poll, { maxLength: 2 })),

@@ -1,4 +1,4 @@
-import type { Bearer, Change } from 'leadtap';
+import type { Change, VerifiedToken } from 'leadtap';
 import { describe, expect, it } from 'vitest';
 import { beforeQuestion } from '../../../testing/harness/before-question.ts';
 import { type HeldPoll, HeldPolls } from '../../src/poll/held-polls.ts';
@@ -29,14 +29,14 @@ function makeHeldPolls({ maxWaiting = 100_000 } = {}) {
   );
   /** The company of a user who was moved. */
   const moved = new Map<string, string>();
-  const hold = (token: Bearer, companyId: string) => {
+  const hold = (token: VerifiedToken, companyId: string) => {
     const held = heldPolls.hold({ token, companyId, waitMs: 50_000, expiresInMs: Number.POSITIVE_INFINITY });
     if (held) void check(held, token, companyId);
     held?.interrupted.catch(() => undefined);
     return held;
   };
   /** Finds nothing, each time. */
-  const check = async (held: HeldPoll, { userId }: Bearer, companyId: string) => {
+  const check = async (held: HeldPoll, { userId }: VerifiedToken, companyId: string) => {
     for (;;) {
       await heldPolls.untilCheck(held, moved.get(userId) ?? companyId);
       state.checks += 1;

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { storeConformance } from '@leadtap/store-conformance';
 import {
-  type Bearer,
   type Clock,
   type HookStore,
   type IssuedToken,
@@ -11,6 +10,7 @@ import {
   openSqliteStore,
   type PageQuery,
   type Store,
+  type VerifiedToken,
   type WriteOptions,
 } from 'leadtap';
 import { describe, expect, it } from 'vitest';
@@ -64,7 +64,7 @@ class StampsHistory extends DelegatingStore {
 }
 
 class WritesWhatItCan extends DelegatingStore {
-  override async writeAllLeads(leads: readonly LeadInput[], scope: LeadScope, sender?: Bearer) {
+  override async writeAllLeads(leads: readonly LeadInput[], scope: LeadScope, sender?: VerifiedToken) {
     const outcome = await this.inner.writeAllLeads(leads, scope, sender);
     if (outcome.kind === 'rejected')
       await this.inner.writeLeads(leads.filter((_, index) => outcome.problems[index]?.length === 0));
@@ -73,7 +73,7 @@ class WritesWhatItCan extends DelegatingStore {
 }
 
 class WritesOutsideScope extends DelegatingStore {
-  override writeAllLeads(leads: readonly LeadInput[], { companyId }: LeadScope, sender?: Bearer) {
+  override writeAllLeads(leads: readonly LeadInput[], { companyId }: LeadScope, sender?: VerifiedToken) {
     return this.inner.writeAllLeads(leads, { level: 'COMPANY', companyId }, sender);
   }
 }

@@ -66,7 +66,7 @@ const DEFECTS: readonly [string, Defect, string][] = [
     'the account of each bearer',
   ],
   [
-    'returns the bearers in another order',
+    'returns the tokens in another order',
     revalidations(({ accounts }) => ({ accounts: accounts.toReversed() })),
     'the account of each bearer',
   ],
@@ -95,7 +95,7 @@ const DEFECTS: readonly [string, Defect, string][] = [
     'D3: a revalidation that starts while',
   ],
   [
-    'does not report busy companies of bearers',
+    'does not report busy companies of tokens',
     (inner) => ({
       revalidate: async (request, known) => {
         const revalidation = await inner.revalidate(request, known);

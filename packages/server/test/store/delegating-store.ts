@@ -1,5 +1,4 @@
 import type {
-  Bearer,
   IdempotentRequest,
   IssuedToken,
   LeadInput,
@@ -9,6 +8,7 @@ import type {
   PageQuery,
   Store,
   UserChanges,
+  VerifiedToken,
   WriteAllOutcome,
   WriteOptions,
 } from 'leadtap';
@@ -60,7 +60,7 @@ export class DelegatingStore implements Store {
   writeAllLeads(
     leads: readonly LeadInput[],
     scope: LeadScope,
-    sender?: Bearer,
+    sender?: VerifiedToken,
     request?: IdempotentRequest,
   ): Promise<WriteAllOutcome> {
     return this.inner.writeAllLeads(leads, scope, sender, request);

@@ -20,7 +20,7 @@ export const MIXED_MUTATIONS = {
     {
       module: 'poll/cache/revalidator.js',
       part: 'batch.reject(error);',
-      by: 'this.last && batch.bearers.length === 0 ? batch.resolve(this.last) : batch.reject(error);',
+      by: 'this.last && batch.tokens.length === 0 ? batch.resolve(this.last) : batch.reject(error);',
     },
   ],
   /** A broken connection to the database is an internal error. */

@@ -15,10 +15,10 @@ import { mayPoll } from '../../leads/access.ts';
 import { fieldProblem } from '../../leads/parse-lead.ts';
 import type { Store } from '../../store/store.ts';
 import { issueToken, type TokenGrant } from '../own-tokens.ts';
-import type { User } from '../records.ts';
+import type { TokenScope, User } from '../records.ts';
 import { loadSigningKeys, type SigningKeys } from '../signing-keys.ts';
 import type { ListedToken } from '../store.ts';
-import { DEFAULT_TOKEN_SCOPES, formatTokenScopes, TOKEN_SCOPES, type TokenScope } from '../token-scopes.ts';
+import { DEFAULT_TOKEN_SCOPES, formatTokenScopes, TOKEN_SCOPES } from '../token-scopes.ts';
 import { MAX_TOKEN_LENGTH } from '../tokens.ts';
 import { findUser, noSuchUser, userPages } from './organisation.ts';
 

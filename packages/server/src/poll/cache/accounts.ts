@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import { PROFESSIONAL } from '../../accounts/records.ts';
-import type { Account, Bearer } from '../../accounts/store.ts';
+import { PROFESSIONAL, type VerifiedToken } from '../../accounts/records.ts';
+import type { Account } from '../../accounts/store.ts';
 import { mayPoll, type PollingUser } from '../../leads/access.ts';
 
 export interface AccountLimits {
@@ -31,13 +31,13 @@ export class AccountCache {
     });
   }
 
-  find(token: Bearer): CachedAccount | undefined {
+  find(token: VerifiedToken): CachedAccount | undefined {
     const account = this.#accounts.get(keyOf(token));
     // An identity provider may give the same token id to two users.
     return account?.user.id === token.userId ? account : undefined;
   }
 
-  set(token: Bearer, { user, isRevoked }: Account): void {
+  set(token: VerifiedToken, { user, isRevoked }: Account): void {
     const { userId } = token;
     if (isRevoked || user?.id !== userId) return;
     const key = keyOf(token);
@@ -73,7 +73,7 @@ export class AccountCache {
 }
 
 /** All tokens of a user that have no id share one entry. */
-const keyOf = ({ userId, tokenId }: Bearer): string => tokenId ?? `\0${userId}`;
+const keyOf = ({ userId, tokenId }: VerifiedToken): string => tokenId ?? `\0${userId}`;
 
 /** A copy without name and e-mail address, and with strings that are in memory already: 25 instead of 43 MB for 100,000 users. */
 const toCachedUser = (user: PollingUser, id: string): PollingUser => ({

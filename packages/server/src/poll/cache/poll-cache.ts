@@ -1,4 +1,5 @@
-import type { Account, Bearer } from '../../accounts/store.ts';
+import type { VerifiedToken } from '../../accounts/records.ts';
+import type { Account } from '../../accounts/store.ts';
 import { isPromise } from '../../event-loop.ts';
 import type { PollingUser } from '../../leads/access.ts';
 import { createStoreReader, type PollReader, type RenderedPage, readRendered } from '../pages.ts';
@@ -31,7 +32,7 @@ const CACHE_LIMITS: CacheLimits = {
 
 export interface PollReaders {
   /** Waits for the query that revalidates the cache and, if the account of the token is not cached, reads it. Then the poll can read. */
-  readonly revalidateFor: (token: Bearer) => PollReader | Promise<PollReader>;
+  readonly revalidateFor: (token: VerifiedToken) => PollReader | Promise<PollReader>;
   /** Absent if the store does not track changes: no poll can then be held for one. */
   readonly changes?: ChangeSource;
 }
@@ -64,7 +65,7 @@ export class PollCache implements ChangeSource {
     this.#feeds = new FeedCache(changeTracking, limits.maxFeedBytes, this.#revalidator);
   }
 
-  async revalidateFor(token: Bearer): Promise<PollReader> {
+  async revalidateFor(token: VerifiedToken): Promise<PollReader> {
     const cached = this.#accounts.find(token);
     if (cached) {
       const revalidation = await this.#revalidator.revalidateCompany(cached.user.companyId);
@@ -87,8 +88,8 @@ export class PollCache implements ChangeSource {
     return new CachedReader({ store: this.#store, feeds: this.#feeds, user, isRevoked, revalidation });
   }
 
-  #apply({ bearers }: RevalidationRequest, { accounts, changes }: Revalidation): void {
-    for (const [index, token] of bearers.entries())
+  #apply({ tokens }: RevalidationRequest, { accounts, changes }: Revalidation): void {
+    for (const [index, token] of tokens.entries())
       this.#accounts.set(token, accounts[index] ?? UNKNOWN_ACCOUNT);
     // Invalidate after caching: the accounts were read before the changes were, so that an account among them may be stale.
     this.#invalidate(changes);

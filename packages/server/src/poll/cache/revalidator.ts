@@ -1,4 +1,5 @@
-import type { Account, Bearer } from '../../accounts/store.ts';
+import type { VerifiedToken } from '../../accounts/records.ts';
+import type { Account } from '../../accounts/store.ts';
 import { StoreUnavailableError } from '../../store/errors.ts';
 import type { ChangeTrackingStore, Revalidation, RevalidationRequest } from '../store.ts';
 
@@ -16,7 +17,7 @@ interface RevalidatedAccount {
 /** Requests that share one revalidation. */
 interface Batch {
   readonly companyIds: Set<string>;
-  readonly bearers: Bearer[];
+  readonly tokens: VerifiedToken[];
   readonly result: Promise<Revalidated>;
   readonly resolve: (revalidation: Revalidated) => void;
   readonly reject: (reason: unknown) => void;
@@ -63,9 +64,9 @@ export class Revalidator {
   }
 
   /** The same for an account that is not cached: the store finds it and includes its company. */
-  async revalidateToken(token: Bearer): Promise<RevalidatedAccount> {
+  async revalidateToken(token: VerifiedToken): Promise<RevalidatedAccount> {
     const batch = this.#joinBatch();
-    const index = batch.bearers.push(token) - 1;
+    const index = batch.tokens.push(token) - 1;
     const revalidation = await batch.result;
     return { revalidation, account: revalidation.accounts[index] };
   }
@@ -86,7 +87,7 @@ export class Revalidator {
 
   #openBatch(): Batch {
     const last = this.#queue.at(-1);
-    if (last && last.companyIds.size + last.bearers.length < MAX_BATCH_SIZE) return last;
+    if (last && last.companyIds.size + last.tokens.length < MAX_BATCH_SIZE) return last;
     const batch = createBatch();
     this.#queue.push(batch);
     // The requests that have arrived by now are parsed first, and join the batch.
@@ -102,7 +103,7 @@ export class Revalidator {
   }
 
   async #revalidate(batch: Batch): Promise<void> {
-    const request = { companies: [...batch.companyIds], bearers: batch.bearers };
+    const request = { companies: [...batch.companyIds], tokens: batch.tokens };
     this.#epoch += 1;
     const epoch = this.#epoch;
     try {
@@ -123,5 +124,5 @@ function createBatch(): Batch {
   const result = new Promise<Revalidated>((...settle) => {
     [resolve, reject] = settle;
   });
-  return { companyIds: new Set(), bearers: [], result, resolve, reject, requests: 0 };
+  return { companyIds: new Set(), tokens: [], result, resolve, reject, requests: 0 };
 }

@@ -1,7 +1,7 @@
-/** The account of a bearer, which polls and writes of leads read. */
+/** The account of a token, which polls and writes of leads read. */
 
-import type { User } from '../../accounts/records.ts';
-import type { Account, Bearer } from '../../accounts/store.ts';
+import type { User, VerifiedToken } from '../../accounts/records.ts';
+import type { Account } from '../../accounts/store.ts';
 import type { PollQueries } from '../../poll/store.ts';
 import { isStorable } from '../sql.ts';
 import type { Database, Session } from './connection.ts';
@@ -20,7 +20,7 @@ export const accountMethods = (database: Database): Pick<PollQueries, 'findUser'
 });
 
 /** The account, which no other transaction can change until this one ends. */
-export async function lockAccount(session: Session, { userId, tokenId }: Bearer): Promise<Account> {
+export async function lockAccount(session: Session, { userId, tokenId }: VerifiedToken): Promise<Account> {
   const storableTokenId = tokenId !== undefined && isStorable(tokenId) ? tokenId : null;
   if (isStorable(userId)) await session.query(LOCK_SENDER, [userId, storableTokenId]);
   return {

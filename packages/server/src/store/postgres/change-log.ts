@@ -31,12 +31,12 @@ export function createRevalidate(database: Database): ChangeTrackingStore['reval
     database.query('SELECT leadtap.prune_changes()').catch(() => undefined);
   }
 
-  return async ({ companies, bearers }, known): Promise<Revalidation> => {
+  return async ({ companies, tokens }, known): Promise<Revalidation> => {
     pruneUnlessRecent(PRUNE_INTERVAL_MS);
     const [row] = await database.query<RevalidationRow>(REVALIDATE, [
       companies,
-      bearers.map(({ userId }) => storableOrNull(userId)),
-      bearers.map(({ tokenId }) => storableOrNull(tokenId)),
+      tokens.map(({ userId }) => storableOrNull(userId)),
+      tokens.map(({ tokenId }) => storableOrNull(tokenId)),
       known ?? null,
     ]);
     if (!row) throw new Error('leadtap.revalidate returned no row');

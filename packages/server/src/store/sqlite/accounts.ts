@@ -1,7 +1,7 @@
 /** The account of a bearer, which polls and writes of leads read. */
 
-import type { User } from '../../accounts/records.ts';
-import type { Account, Bearer } from '../../accounts/store.ts';
+import type { User, VerifiedToken } from '../../accounts/records.ts';
+import type { Account } from '../../accounts/store.ts';
 import type { Connection } from './connection.ts';
 
 /** A row of the driver has no prototype. This is 4 µs faster than a spread, on the path of every poll that is not cached. */
@@ -28,7 +28,7 @@ export function prepareAccounts(connection: Connection) {
   return {
     findUser,
     isTokenRevoked,
-    findAccount: ({ userId, tokenId }: Bearer): Account => ({
+    findAccount: ({ userId, tokenId }: VerifiedToken): Account => ({
       isRevoked: tokenId !== undefined && isTokenRevoked(tokenId),
       user: findUser(userId),
     }),

@@ -194,14 +194,14 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
 
   const changeTracking: ChangeTrackingStore = {
     /** While another process holds the write lock, all companies are busy; accounts and changes are still returned. */
-    async revalidate({ companies, bearers }, known) {
+    async revalidate({ companies, tokens }, known) {
       const readState = ({ accounts, readChanges }: PreparedDatabase) => ({
         readAt: clock(),
-        accounts: bearers.map(accounts.findAccount),
+        accounts: tokens.map(accounts.findAccount),
         ...readChanges(known),
       });
       // Without a company there is no lock to take: the changes alone are read.
-      if (companies.length === 0 && bearers.length === 0)
+      if (companies.length === 0 && tokens.length === 0)
         return read((database) => ({ ...readState(database), busy: NO_COMPANIES }));
       const deadline = performance.now() + Math.min(REVALIDATION_LOCK_WAIT_MS, pollLockWaitMs);
       return read((database) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import type { Lead } from '@leadtap/contract';
-import { type Bearer, type LeadRecord, type PageQuery, StoreUnavailableError } from 'leadtap';
+import { type LeadRecord, type PageQuery, StoreUnavailableError, type VerifiedToken } from 'leadtap';
 import { type PollingUser, scopeOf } from '../../../src/leads/access.ts';
 import { renderLead } from '../../../src/leads/render.ts';
 import type { PollCache } from '../../../src/poll/cache/poll-cache.ts';
@@ -17,7 +17,7 @@ interface PollResult {
 
 const { signal } = new AbortController();
 
-async function poll(cache: PollCache, bearer: Bearer, query: PollQuery): Promise<PollResult> {
+async function poll(cache: PollCache, bearer: VerifiedToken, query: PollQuery): Promise<PollResult> {
   const reader = await cache.revalidateFor(bearer);
   const [isRevoked, user] = [await reader.isTokenRevoked(), await reader.findUser()];
   const scope = user && scopeOf(user);
@@ -42,7 +42,7 @@ export class Polls {
     this.#store = store;
   }
 
-  begin(bearer: Bearer, query: PollQuery): void {
+  begin(bearer: VerifiedToken, query: PollQuery): void {
     const began = this.#store.now;
     const checked = poll(this.#cache, bearer, query).then(
       (result) => this.#check(result, bearer, began),
@@ -74,7 +74,11 @@ export class Polls {
   }
 
   /** Nothing is older than the moment at which the poll began. */
-  #check({ isRevoked, user, page }: PollResult, { userId, tokenId = '' }: Bearer, began: number): void {
+  #check(
+    { isRevoked, user, page }: PollResult,
+    { userId, tokenId = '' }: VerifiedToken,
+    began: number,
+  ): void {
     const isOfAccount = ({ users, revoked }: State) =>
       isSameUser(users.get(userId), user) && revoked.has(tokenId) === isRevoked;
     assert(

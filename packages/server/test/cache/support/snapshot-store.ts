@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import {
   type Account,
-  type Bearer,
   type Change,
   type ChangeTrackingStore,
   type LeadRecord,
@@ -12,6 +11,7 @@ import {
   type RevalidationRequest,
   StoreUnavailableError,
   type User,
+  type VerifiedToken,
 } from 'leadtap';
 
 /** What is committed at a moment. The name of a lead's company and of its branch are their ids here. */
@@ -104,12 +104,12 @@ export class SnapshotStore implements PollStore, ChangeTrackingStore {
     }
   }
 
-  revalidate({ bearers }: RevalidationRequest, known: string | undefined): Promise<Revalidation> {
+  revalidate({ tokens }: RevalidationRequest, known: string | undefined): Promise<Revalidation> {
     let accounts: readonly Account[];
     let seen: number;
     return this.#query<Revalidation>(
       () => {
-        accounts = bearers.map((bearer) => this.#accountOf(bearer));
+        accounts = tokens.map((bearer) => this.#accountOf(bearer));
       },
       () => {
         seen = this.now;
@@ -137,7 +137,7 @@ export class SnapshotStore implements PollStore, ChangeTrackingStore {
     );
   }
 
-  #accountOf({ userId, tokenId = '' }: Bearer): Account {
+  #accountOf({ userId, tokenId = '' }: VerifiedToken): Account {
     return { isRevoked: this.state.revoked.has(tokenId), user: this.state.users.get(userId) };
   }
 

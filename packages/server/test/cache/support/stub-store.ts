@@ -1,5 +1,4 @@
 import type {
-  Bearer,
   ChangeTrackingStore,
   LeadRecord,
   LeadScope,
@@ -8,6 +7,7 @@ import type {
   Revalidation,
   RevalidationRequest,
   User,
+  VerifiedToken,
 } from 'leadtap';
 import { scopeOf } from '../../../src/leads/access.ts';
 import type { PollCache } from '../../../src/poll/cache/poll-cache.ts';
@@ -46,7 +46,7 @@ export class StubStore implements PollStore, ChangeTrackingStore {
     return {
       readAt: 0,
       busy: new Set(),
-      accounts: request.bearers.map(({ userId }) => ({ isRevoked: false, user: userOf(userId) })),
+      accounts: request.tokens.map(({ userId }) => ({ isRevoked: false, user: userOf(userId) })),
       seen: 'all',
       changes: known === undefined ? undefined : [],
     };
@@ -71,7 +71,7 @@ interface Polled {
 }
 
 /** Polls once, from the beginning. */
-export async function pollOnce(cache: PollCache, bearer: Bearer, limit = 100): Promise<Polled> {
+export async function pollOnce(cache: PollCache, bearer: VerifiedToken, limit = 100): Promise<Polled> {
   const reader = await cache.revalidateFor(bearer);
   const user = await reader.findUser();
   const scope = user && scopeOf(user);

@@ -73,10 +73,10 @@ export class ModelStore implements PollStore {
   }
 
   readonly changeTracking: ChangeTrackingStore = {
-    revalidate: async ({ companies, bearers }, known) => {
+    revalidate: async ({ companies, tokens }, known) => {
       this.#assertUp();
       const from = known === undefined ? -1 : Number(known);
-      const accounts = bearers.map(({ userId, tokenId = '' }) => {
+      const accounts = tokens.map(({ userId, tokenId = '' }) => {
         return { isRevoked: this.revoked.has(tokenId), user: this.users.get(userId) };
       });
       const all = [...companies, ...accounts.flatMap(({ user }) => user?.companyId ?? [])];

@@ -87,11 +87,11 @@ it('a revalidation reads the changes since the last one, and no large table from
   const { rows } = await client.query(REVALIDATE, [[], [], [], null]);
   await client.query(`UPDATE leadtap.users SET name = 'last' WHERE id = 'boss'`);
 
-  const bearers = [
+  const tokens = [
     ['boss', 'unknown'],
     ['token', null],
   ];
-  const plans = await plansOf(REVALIDATE, [['acme', 'globex'], ...bearers, rows[0].seen]);
+  const plans = await plansOf(REVALIDATE, [['acme', 'globex'], ...tokens, rows[0].seen]);
   const ofChanges = plans.filter((plan) => / on changes\b/.test(plan));
   expect(ofChanges).toHaveLength(1);
   expect(ofChanges[0]).toMatch(/Index Scan using changes_by_xid on changes .*\(actual rows=1 loops=1\)/);

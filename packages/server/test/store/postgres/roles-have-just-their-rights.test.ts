@@ -190,7 +190,7 @@ describe('leadtap_service', () => {
     const store = await openAsService();
     await store.applyOrganisation(ORGANISATION);
     await untilChangesAreTracked(store);
-    const request = { companies: ['acme'], bearers: [{ userId: 'seller', tokenId: 't' }] };
+    const request = { companies: ['acme'], tokens: [{ userId: 'seller', tokenId: 't' }] };
     const before = await store.changeTracking?.revalidate(request, undefined);
     expect(before?.accounts).toMatchObject([{ isRevoked: false, user: { departmentId: 'sales' } }]);
     await store.writeLeads([{ companyId: 'acme', id: 'x', departmentId: 'sales', fields: {} }]);
