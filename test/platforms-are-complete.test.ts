@@ -24,7 +24,7 @@ describe.each(PLATFORM_LIST)('$name', ({ id, name, hookHosts, downloads }) => {
 
   test('is named where people look for it', () => {
     expect(read('README.md')).toContain(name);
-    // Generated from tools/generate/poller-outcomes.ts.
+    // Generated from packages/testing/pollers/outcomes.ts.
     expect(read('docs/integrations/pollers.md')).toContain(name);
     const [, atOnce = ''] = read('docs/integrations/README.md').split('### Leads at once');
     if (hookHosts.length > 0) expect(atOnce).toContain(name);
