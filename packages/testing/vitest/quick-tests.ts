@@ -16,6 +16,8 @@ const SLOW = [
   // The program as a process of its own.
   /^packages\/server\/test\/cli\/(bin|demo-removes|printed-commands|serve-is-readable)-/,
   /^packages\/server\/test\/operations\/(serve-as-a-process|shutdown|typebox)/,
+  // A certificate is made with openssl.
+  /^packages\/server\/test\/config\/foreign-certificates-/,
   // Thousands of events, or a whole simulated platform.
   /^packages\/server\/test\/hooks\/(hook-clients|one-company|receivers)-/,
   /^integrations\/workato\/|^integrations\/[^/]+\/test\/(events|instant)-/,
