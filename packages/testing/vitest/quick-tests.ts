@@ -12,10 +12,12 @@ const SLOW = [
   /^test\/(deployment|installed|pollers)\//,
   /^test\/(documented|getting-leads-in|mixed-load|release|shell-blocks|soak|types-work|workflows)-/,
   // Servers that are killed, frozen, moved or upgraded.
-  /^packages\/server\/test\/(faults\/|transfer\/|upgrades\/|delivery\/killed-)/,
+  /^packages\/server\/test\/(faults\/|transfer\/|upgrades\/|delivery\/(every-way|killed)-)/,
   // The program as a process of its own.
   /^packages\/server\/test\/cli\/(bin|demo-removes|printed-commands|serve-is-readable)-/,
   /^packages\/server\/test\/operations\/(serve-as-a-process|shutdown|typebox)/,
+  /^packages\/server\/test\/store\/sqlite\/(import-reports|a-log-that)-/,
+  /^packages\/client\/test\/(instant-client|example-program)-/,
   // A certificate is made with openssl.
   /^packages\/server\/test\/config\/foreign-certificates-/,
   // Thousands of events, or a whole simulated platform.
@@ -25,7 +27,7 @@ const SLOW = [
 
 /** What the quick set has of the tests that need a server or a browser. */
 const CORE_ON_POSTGRES =
-  /^packages\/server\/test\/((accounts|cache|held-polls)\/|store\/store-conforms|store\/postgres\/(every-writer|stamps))/;
+  /^packages\/server\/test\/((accounts|cache)\/|store\/store-conforms|store\/postgres\/(every-writer|stamps))/;
 const CORE_IN_BROWSER = /^packages\/console\/test\/(check-explains|leads-arrive|leads-survive|token-stays)-/;
 
 /** Who imports such a file needs the program. */
@@ -60,6 +62,9 @@ export function chooseQuickTests(): QuickTests {
   const onPostgres = testsOnPostgres().map(
     (path): Candidate => ({ path, program: POSTGRES, isCore: CORE_ON_POSTGRES.test(path) }),
   );
+  for (const pattern of [...SLOW, CORE_ON_POSTGRES, CORE_IN_BROWSER])
+    if (![...onSqlite, ...onPostgres].some(({ path }) => pattern.test(path)))
+      throw new Error(`no test file has a path like ${pattern}: correct it in quick-tests.ts`);
   const missing = [POSTGRES, REDIS, CHROMIUM].filter((program) => !isFound(program));
   const choose = (candidates: readonly Candidate[]): string[] =>
     candidates
