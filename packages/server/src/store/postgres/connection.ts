@@ -205,24 +205,6 @@ async function runTransaction<T>(
   }
 }
 
-/** A few megabytes of JSON at most, to bound the memory of both sides; large enough that round trips do not count. */
-const ROWS_PER_STATEMENT = 5000;
-
-/** Runs a statement that takes a JSON array of rows as `$1`, over any number of rows. */
-export async function queryInChunks<Row>(
-  session: Session,
-  text: string,
-  rows: readonly object[],
-): Promise<Row[]> {
-  const results: Row[] = [];
-  for (let start = 0; start < rows.length; start += ROWS_PER_STATEMENT) {
-    const chunk = rows.slice(start, start + ROWS_PER_STATEMENT);
-    // Not spread: a statement may return more rows than a call takes arguments.
-    for (const row of await session.query<Row>(text, [JSON.stringify(chunk)])) results.push(row);
-  }
-  return results;
-}
-
 /** Until the transaction ends, no other transaction adds leads to these companies. */
 export async function lockCompanies(session: Session, companyIds: readonly string[]): Promise<void> {
   await session.query('SELECT leadtap.lock_companies($1)', [companyIds]);

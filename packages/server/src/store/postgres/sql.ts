@@ -6,7 +6,7 @@ import {
   type SqlTask,
   type TaskOptions,
 } from '../sql.ts';
-import { type Database, NO_TIMEOUT_MS } from './connection.ts';
+import { type Database, NO_TIMEOUT_MS, type Session } from './connection.ts';
 
 /** The types of columns, as `json_to_recordset` reads them. */
 const JSON_TYPES: Readonly<Record<ColumnType, string>> = {
@@ -46,6 +46,10 @@ const TIMEOUTS = {
   short: { statementTimeoutMs: 5000, lockTimeoutMs: 2000 },
   none: { statementTimeoutMs: NO_TIMEOUT_MS },
 };
+
+/** Runs a task in the transaction of the session. */
+export const runTask = <T>(session: Session, task: SqlTask<T>): Promise<T> =>
+  runAsync(task, ({ sql, values }) => session.query(sql, values));
 
 /** Reads are transactions, too: the server ends a statement that takes too long, and the connection stays usable. */
 export function runTasksOn(database: Database): SqlDatabase {

@@ -1,16 +1,11 @@
 import pg from 'pg';
+import { queryInChunks } from '../sql.ts';
 import { type MoveTarget, RowsRefusedError } from '../transfer/port.ts';
 import { type Column, type ColumnKind, LEADS, type Row, type Table } from '../transfer/tables.ts';
-import {
-  Database,
-  lockCompanies,
-  NO_TIMEOUT_MS,
-  queryInChunks,
-  type Session,
-  type SqlValue,
-} from './connection.ts';
+import { Database, lockCompanies, NO_TIMEOUT_MS, type Session, type SqlValue } from './connection.ts';
 import { RECORD_TYPES } from './leads-write.ts';
 import { useSchema } from './migrate.ts';
+import { runTask } from './sql.ts';
 import { LONG_TIMEOUTS } from './timeouts.ts';
 
 const ROWS_PER_PAGE = 1000;
@@ -84,7 +79,7 @@ const createTarget = (database: Database): MoveTarget => ({
     try {
       await database.transaction(async (session) => {
         if (table === LEADS) await addLeads(session, rows);
-        else await queryInChunks(session, insertSql(table, 'ON CONFLICT DO NOTHING'), rows);
+        else await runTask(session, queryInChunks(insertSql(table, 'ON CONFLICT DO NOTHING'), rows));
       });
     } catch (error) {
       throw asRefusal(error, table);
@@ -93,8 +88,8 @@ const createTarget = (database: Database): MoveTarget => ({
 
   async raiseStamps(stamps) {
     await database.transaction(async (session) => {
-      await queryInChunks(session, RAISE_STAMPS, stamps);
-      await queryInChunks(session, KEEP_DELETED_STAMPS, stamps);
+      await runTask(session, queryInChunks(RAISE_STAMPS, stamps));
+      await runTask(session, queryInChunks(KEEP_DELETED_STAMPS, stamps));
     });
   },
 
