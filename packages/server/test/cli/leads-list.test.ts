@@ -1,3 +1,4 @@
+import { LEAD_FIELDS } from '@leadtap/contract';
 import { describe, expect, test } from 'vitest';
 import { ExitCode } from '../../src/cli/exit.ts';
 import { NOW, terminalWithUsers } from './terminal.ts';
@@ -137,7 +138,7 @@ test('JSON has the fields of the API and the ids of the places', async () => {
   const [lead] = JSON.parse(
     (await run('leads list --company acme --since 1970-01-01 --limit 1 --json')).stdout,
   );
-  expect(Object.keys(lead)).toHaveLength(24 + 3);
+  expect(Object.keys(lead)).toHaveLength(LEAD_FIELDS.length + 3);
   expect(lead).toMatchObject({
     ...{ id: 'a1', fullName: 'Ada Moreau', statusValue: 'NEW', createdAt: at(1), branchName: 'North' },
     ...{ companyId: 'acme', branchId: 'north', departmentId: 'sales' },

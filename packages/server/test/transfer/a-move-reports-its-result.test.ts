@@ -50,7 +50,7 @@ test('on a terminal there is a progress bar for each step, and it is cleared at 
   });
   const drawings = stderr.split('\r\u001b[K');
   for (const step of ['checked', 'copied', 'verified'])
-    expect(drawings).toContainEqual(expect.stringMatching(new RegExp(`^\\[#*-*\\] .*\\d leads ${step} `)));
+    expect(drawings).toContainEqual(expect.stringMatching(new RegExp(`^100% .*\\d leads ${step} `)));
   expect(drawings.at(-1)).toMatch(/^Tokens stay valid/);
 });
 
