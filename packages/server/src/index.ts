@@ -51,8 +51,8 @@ export {
 } from './embed.ts';
 export type * from './hooks/store.ts';
 export type { RequestHandler } from './http/endpoint.ts';
-export type { TrustProxy } from './http/forwarded.ts';
-export type { RequestLogger } from './http/request-log.ts';
+export type { RequestLogger } from './http/exchange.ts';
+export type { TrustProxy } from './http/headers.ts';
 export type { IntakeObservation, IntakeObserver } from './intake/endpoint.ts';
 export type * from './intake/store.ts';
 export type * from './leads/record.ts';
@@ -63,12 +63,12 @@ export {
   FAILED_TOKEN_POLICIES,
   INTAKE_POLICIES,
   type Limiter,
+  MemoryLimiter,
   type Policy,
   USER_POLICIES,
   type Verdict,
   type WindowState,
 } from './limits/limiter.ts';
-export { MemoryLimiter } from './limits/memory-limiter.ts';
 export type { PollObservation, PollObserver } from './poll/observer.ts';
 export type * from './poll/store.ts';
 export * from './store/errors.ts';

@@ -1,7 +1,7 @@
 import { SINCE_FORMS } from '@leadtap/contract';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseInstant } from '../src/leads/since.ts';
+import { parseInstant } from '../src/leads/instant.ts';
 
 const MINUTE_MS = 60_000;
 const digits = (count: number) => (value: number) => String(value).padStart(count, '0');

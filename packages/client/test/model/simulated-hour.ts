@@ -1,7 +1,6 @@
 import type { Environment, FetchOptions } from '@leadtap/client';
-import { addRateLimitHeaders } from '../../../server/src/http/rate-limit.ts';
-import { USER_POLICIES } from '../../../server/src/limits/limiter.ts';
-import { MemoryLimiter } from '../../../server/src/limits/memory-limiter.ts';
+import { addRateLimitHeaders } from '../../../server/src/http/identify.ts';
+import { MemoryLimiter, USER_POLICIES } from '../../../server/src/limits/limiter.ts';
 
 const START = Date.parse('2026-03-02T09:00:00.000Z');
 const LATENCY_MS = 20;

@@ -18,15 +18,15 @@ import { type Endpoint, READ_METHODS, type RefusalObserver } from '../http/endpo
 import { type Exchange, jsonPayload, type Payload } from '../http/exchange.ts';
 import {
   type Accounts,
+  addressKey,
   type Caller,
   createIdentification,
   type IdentificationOptions,
+  rateLimitExceeded,
 } from '../http/identify.ts';
 import { ProblemError } from '../http/problems.ts';
-import { addressKey, rateLimitExceeded } from '../http/rate-limit.ts';
-import { parseInstant } from '../leads/since.ts';
-import { FAILED_TOKEN_POLICIES, type Limiter } from '../limits/limiter.ts';
-import { MemoryLimiter } from '../limits/memory-limiter.ts';
+import { parseInstant } from '../leads/instant.ts';
+import { FAILED_TOKEN_POLICIES, type Limiter, MemoryLimiter } from '../limits/limiter.ts';
 import { secretOf } from './event.ts';
 import { type Hook, type HookStore, hookStateOf } from './store.ts';
 import { checkHookUrl } from './url.ts';

@@ -1,20 +1,23 @@
 /** The rows of the table of endpoints, and what every endpoint has in common: its checks, problems, response and log line. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, METHODS, type RequestListener, type ServerResponse } from 'node:http';
 import { ClientDisconnectedError } from '../store/errors.ts';
 import { type BodyRule, endAndDiscardBody, hasLongUnreadBody, requireBody } from './body.ts';
 import { isDisconnected, onceClosed } from './connections.ts';
-import { CLIENT_CLOSED_REQUEST, Exchange, type Payload, type RefusedRequest, type Site } from './exchange.ts';
-import { compileTrust, type TrustProxy } from './forwarded.ts';
-import { findHeaderProblem, isConsoleRequest } from './headers.ts';
-import type { AccountReader, Caller, Identification } from './identify.ts';
-import { ProblemError, problemResponse, toProblemError } from './problems.ts';
 import {
+  CLIENT_CLOSED_REQUEST,
   CLIENT_DISCONNECTED,
   createCauseLog,
   type EndedExchange,
+  Exchange,
+  type Payload,
+  type RefusedRequest,
   type RequestLogger,
   requestLine,
-} from './request-log.ts';
+  type Site,
+} from './exchange.ts';
+import { compileTrust, findHeaderProblem, isConsoleRequest, type TrustProxy } from './headers.ts';
+import type { AccountReader, Caller, Identification } from './identify.ts';
+import { ProblemError, problemResponse, toProblemError } from './problems.ts';
 
 interface EndpointRow<P extends Payload> {
   /** Below `{base_url}`. Its last segment may be `{id}`. Rows with the same path have different methods. */
@@ -199,3 +202,64 @@ function isRefusal(ended: EndedExchange): ended is EndedExchange & { readonly pr
 
 export const methodNotAllowed = (allowed: readonly string[] = READ_METHODS): ProblemError =>
   new ProblemError('method-not-allowed', { headers: { allow: allowed.join(', ') } });
+
+/** The listener of all endpoints of a table. */
+export function createRouter(endpoints: readonly Endpoint[], options: HandlerOptions): RequestListener {
+  const { basePath = '' } = options;
+  const handlers = new Map<string, RequestHandler>();
+  for (const path of new Set(endpoints.map((row) => row.path))) {
+    const rows = endpoints.filter((row) => row.path === path);
+    handlers.set(`${basePath}${path}`, createHandler(`${basePath}${path}`, rows, options));
+    if (basePath !== '' && rows.some((row) => row.isAlsoAtRoot))
+      handlers.set(path, createHandler(path, rows, options));
+  }
+  const handleOther = createHandler(undefined, [otherPaths(handlers)], options);
+  const findNormalized = (url: string): RequestHandler | undefined => {
+    const path = normalizePath(url);
+    return path === undefined ? undefined : (handlers.get(path) ?? handlers.get(withoutId(path)));
+  };
+
+  return (request, response) => {
+    const { url = '' } = request;
+    const mark = url.indexOf('?');
+    const path = mark === -1 ? url : url.slice(0, mark);
+    // Nearly all requests have the path as it is in the table.
+    const handle = handlers.get(path) ?? findNormalized(url) ?? handleOther;
+    handle(request, response);
+  };
+}
+
+/** An endpoint that exists only with another setting. `detail` says what the operator has to change. */
+export const switchedOff = (path: string, detail: string): OpenEndpoint => ({
+  path,
+  methods: METHODS,
+  answer: () => {
+    throw new ProblemError('no-such-resource', { detail });
+  },
+});
+
+const otherPaths = (handlers: ReadonlyMap<string, unknown>): OpenEndpoint => ({
+  path: '',
+  methods: METHODS,
+  answer: ({ request }) => {
+    const path = normalizePath(request.url);
+    if (path === undefined) throw new ProblemError('malformed-request');
+    const withoutSlash = path.replace(/\/$/, '');
+    if (!handlers.has(withoutSlash)) throw new ProblemError('no-such-resource');
+    throw new ProblemError('no-such-resource', {
+      detail: `Leave out the slash at the end of the address: \`${withoutSlash}\`.`,
+    });
+  },
+});
+
+/** The path of a target that may be a whole URL, with encoded letters decoded. Undefined if the encoding is invalid. */
+function normalizePath(target = ''): string | undefined {
+  const [path = ''] = target.replace(/^https?:\/\/[^/?]*/i, '').split('?', 1);
+  try {
+    return decodeURI(path);
+  } catch {
+    return undefined;
+  }
+}
+
+const withoutId = (path: string): string => path.replace(/\/[^/]*$/, '/{id}');

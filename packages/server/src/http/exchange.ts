@@ -1,13 +1,22 @@
 /** One request and its response. */
+
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ProblemCode } from '@leadtap/contract';
 import type { VerifiedToken } from '../accounts/records.ts';
 import type { MediaType } from './body.ts';
 import { disconnectSignal } from './connections.ts';
-import { clientAddress, type IsTrustedProxy, requestedBaseUrl, untrustedProxyOf } from './forwarded.ts';
-import { commonHeaders, type HeaderList, JSON_MEDIA_TYPE, matchesEtag } from './headers.ts';
-import type { ProblemError } from './problems.ts';
-import { type ErrorLogger, type RequestLogger, requestIdOf } from './request-log.ts';
+import {
+  clientAddress,
+  commonHeaders,
+  type HeaderList,
+  type IsTrustedProxy,
+  JSON_MEDIA_TYPE,
+  matchesEtag,
+  requestedBaseUrl,
+  untrustedProxyOf,
+} from './headers.ts';
+import { isUnavailability, type ProblemError } from './problems.ts';
 
 /** The parts of an exchange that depend on where its endpoint is mounted. */
 export interface Site {
@@ -127,4 +136,118 @@ export function cachedPayload(
 export function redirect({ headers }: Exchange, location: string): Payload {
   headers.push('location', location, 'content-length', '0');
   return { status: 302, body: undefined };
+}
+
+/** The part of a pino logger that the endpoint uses. */
+export interface RequestLogger {
+  info(line: object, message: string): void;
+  error(line: object, message: string): void;
+  /** Receives the repetitions of what level `error` gets at most once a minute. */
+  debug?(line: object, message: string): void;
+}
+
+/** A request whose response was sent, or whose client has disconnected. */
+export interface EndedExchange {
+  readonly request: IncomingMessage;
+  readonly id: string;
+  readonly status: number;
+  /** From the arrival of the request to the last byte of the response. */
+  readonly durationMs: number;
+  /** How long the request waited for a lead; undefined if it did not wait. */
+  readonly waitedMs: number | undefined;
+  /** False if the client disconnected while the response was being sent. */
+  readonly isComplete: boolean;
+  /** Verified, and not revoked. */
+  readonly token: VerifiedToken | undefined;
+  /** The number of leads in the response, or of those that were written. */
+  readonly leads: number | undefined;
+  readonly problem: ProblemError | undefined;
+}
+
+/** Request ids of clients are accepted if they are safe in a header and in a log line. */
+const SAFE_ID = /^[\w.:+/=-]{1,128}$/;
+
+/** The client's `X-Request-Id`, or a new id. */
+export function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>): string {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && SAFE_ID.test(given) ? given : randomUUID();
+}
+
+const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/;
+
+/** The trace id of a W3C `traceparent`. A malformed one is ignored, as the standard requires. */
+function traceIdOf(traceparent: string | string[] | undefined): string | undefined {
+  return typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent)?.[1] : undefined;
+}
+
+/** The message of the line if the client disconnected during the response. Clients may do so at any time: it is no error. */
+export const CLIENT_DISCONNECTED = 'client disconnected during the response';
+
+/**
+ * The log line of one request. It contains no token, address, query string or lead data. The client is identified by the id of its
+ * token. `route` is not the path that was sent: people put tokens and addresses into paths by mistake, such as
+ * `/automation/new-leads&access_token=…`.
+ */
+export function requestLine(exchange: EndedExchange, route: string | undefined) {
+  const { request, waitedMs, problem } = exchange;
+  return {
+    requestId: exchange.id,
+    method: request.method,
+    path: route,
+    status: exchange.status,
+    durationMs: roundToMicroseconds(exchange.durationMs),
+    waitedMs: waitedMs === undefined ? undefined : roundToMicroseconds(waitedMs),
+    code: problem?.code,
+    fields: fieldsOf(problem),
+    leads: exchange.leads,
+    tokenId: exchange.token?.tokenId,
+    traceId: traceIdOf(request.headers['traceparent']),
+  };
+}
+
+const MAX_FIELDS = 20;
+
+/** The fields that a 422 lists, so that the operator sees what a sender does wrong. Other texts than plain names are lead data. */
+function fieldsOf(problem: ProblemError | undefined): string[] | undefined {
+  const errors = problem?.parts.errors?.flatMap((error) => ('field' in error ? [error.field] : []));
+  if (errors === undefined || errors.length === 0) return undefined;
+  const names = errors.map((field) =>
+    field === null || PLAIN_NAME.test(field) ? (field ?? 'lead') : 'other',
+  );
+  return [...new Set(names)].slice(0, MAX_FIELDS);
+}
+
+const PLAIN_NAME = /^[A-Za-z][\w.-]{0,59}$/;
+
+const roundToMicroseconds = (ms: number): number => Math.round(ms * 1000) / 1000;
+
+export type ErrorLogger = Pick<RequestLogger, 'error' | 'debug'>;
+
+/** Logs the cause of a 5xx for the operator. */
+export type CauseLog = (problem: ProblemError, log: ErrorLogger) => void;
+
+const PERIOD_MS = 60_000;
+const MAX_REMEMBERED = 100;
+
+/**
+ * An unexpected error is logged each time. An unavailable database or identity provider is logged once a minute at level
+ * `error` and otherwise at level `debug`: every poll fails then, and any client can cause it with a token that needs the keys
+ * of an unreachable identity provider.
+ */
+export function createCauseLog(): CauseLog {
+  const loggedAt = new Map<string, number>();
+  const isDue = (message: string): boolean => {
+    const now = performance.now();
+    if (now - (loggedAt.get(message) ?? Number.NEGATIVE_INFINITY) < PERIOD_MS) return false;
+    if (loggedAt.size >= MAX_REMEMBERED) loggedAt.clear();
+    loggedAt.set(message, now);
+    return true;
+  };
+  return (problem, log) => {
+    const { code, cause, message, statusCode } = problem;
+    // While it stops, the service is unavailable without a cause.
+    if (statusCode < 500 || (code === 'unavailable' && cause === undefined)) return;
+    const level = !isUnavailability(cause) || isDue(cause.message) ? 'error' : 'debug';
+    log[level]?.({ err: cause ?? problem, code }, message);
+  };
 }

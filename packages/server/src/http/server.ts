@@ -7,9 +7,9 @@ import { MAX_HEADER_BYTES, type ProblemCode } from '@leadtap/contract';
 import { delayContinue } from './body.ts';
 import { Connections } from './connections.ts';
 import { methodNotAllowed } from './endpoint.ts';
+import { type RequestLogger, requestIdOf } from './exchange.ts';
 import { commonHeaders, httpDate } from './headers.ts';
 import { ProblemError, problemResponse } from './problems.ts';
-import { type RequestLogger, requestIdOf } from './request-log.ts';
 
 /** Longer than the usual 60 s of load balancers, which would otherwise reuse a socket that was just closed. */
 const KEEP_ALIVE_MS = 72_000;

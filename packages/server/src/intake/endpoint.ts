@@ -11,21 +11,20 @@ import { searchOf } from '../http/headers.ts';
 import {
   type AccountReader,
   type Accounts,
+  addRateLimitHeaders,
   type Caller,
   createIdentification,
   type IdentificationOptions,
+  rateLimitExceeded,
 } from '../http/identify.ts';
 import { ProblemError } from '../http/problems.ts';
-import { addRateLimitHeaders, rateLimitExceeded } from '../http/rate-limit.ts';
 import { createLeadTimes, type LeadTimes } from '../leads/lead-times.ts';
-import { INTAKE_LEAD_POLICIES, INTAKE_POLICIES, type Limiter } from '../limits/limiter.ts';
-import { MemoryLimiter } from '../limits/memory-limiter.ts';
+import { INTAKE_LEAD_POLICIES, INTAKE_POLICIES, type Limiter, MemoryLimiter } from '../limits/limiter.ts';
 import { StoreUnavailableError } from '../store/errors.ts';
 import { type IntakeContent, type IntakeOutcome, receiveLeads } from './accept.ts';
-import { idempotencyKeyOf, LEADS_BODY, parseBody, parseWebhook } from './body.ts';
+import { idempotencyKeyOf, LEADS_BODY, parseBody, parseWebhook, type Upload, UploadBudget } from './body.ts';
 import { contentOfWebhook } from './sources.ts';
 import type { IntakeStore } from './store.ts';
-import { type Upload, UploadBudget } from './upload-budget.ts';
 
 /** The result of one request that sends leads, for metrics. */
 export interface IntakeObservation {

@@ -1,9 +1,9 @@
 /** Assigns the fields of a lead to the columns of a file, or to the answers of a form: by their names and sample values. */
 import { IMPORT_FIELDS } from '@leadtap/contract';
 import { nearestName } from '../nearest-name.ts';
+import { parseInstant } from './instant.ts';
 import { DateFormatGuess } from './lead-times.ts';
 import { CUSTOM_FIELD_PREFIX, isShortenedNumber, isValidText, type ParseOptions } from './parse-lead.ts';
-import { parseInstant } from './since.ts';
 
 /**
  * Names of columns in lists of contacts and in exports of HubSpot, Salesforce, Facebook Lead Ads, Google Ads, Typeform and

@@ -3,7 +3,7 @@ import type { ImportField, ImportRule, LeadFieldType } from '@leadtap/contract';
 import { quote } from '../escape.ts';
 import { formatCount } from '../formats.ts';
 import { isJsonObject } from '../json.ts';
-import { parseInstant } from './since.ts';
+import { parseInstant } from './instant.ts';
 
 /** A value that cannot be stored. The detail describes the error and how to fix it, after the name of the field. */
 export class InvalidValue {

@@ -1,7 +1,7 @@
 /** Times of leads: ISO 8601 and, for imports, other formats and the time zone of the file. */
 import { nearestName } from '../nearest-name.ts';
 import { createTimeReader, type Reader } from './field-readers.ts';
-import { parseInstant } from './since.ts';
+import { parseInstant } from './instant.ts';
 
 /** Milliseconds since 1970; undefined if the text is not a time. */
 export type ParseTime = (text: string) => number | undefined;

@@ -4,10 +4,10 @@ import {
   INTAKE_LEAD_POLICIES,
   INTAKE_POLICIES,
   type Limiter,
+  MemoryLimiter,
   type Policy,
   USER_POLICIES,
 } from './limiter.ts';
-import { MemoryLimiter } from './memory-limiter.ts';
 import type { ConnectionLog, RedisTimeouts } from './redis/connection.ts';
 
 export interface LimitersOptions {

@@ -29,7 +29,7 @@ function createTimestamp(): () => string {
   };
 }
 
-/** Logs JSON lines. `http/request-log.ts` defines the line of a request. */
+/** Logs JSON lines. `http/exchange.ts` defines the line of a request. */
 export const makeLogger = (level: string, destination: { write(line: string): void }): Logger =>
   pino({ level, base: null, timestamp: createTimestamp(), serializers, formatters }, destination);
 

@@ -3,7 +3,7 @@ import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { systemClock, toIso } from '../clock.ts';
 import { isPromise } from '../event-loop.ts';
 import { type CallerEndpoint, READ_METHODS } from '../http/endpoint.ts';
-import { cachedPayload, type Exchange } from '../http/exchange.ts';
+import { cachedPayload, type EndedExchange, type Exchange } from '../http/exchange.ts';
 import { httpDate, isConsoleRequest, JSON_MEDIA_TYPE, searchOf } from '../http/headers.ts';
 import {
   type Caller,
@@ -11,11 +11,9 @@ import {
   hasTokenScope,
   type IdentificationOptions,
 } from '../http/identify.ts';
-import type { EndedExchange } from '../http/request-log.ts';
 import { seeSameLeads } from '../leads/access.ts';
 import { NO_LEADS } from '../leads/render.ts';
-import { type Limiter, USER_POLICIES } from '../limits/limiter.ts';
-import { MemoryLimiter } from '../limits/memory-limiter.ts';
+import { type Limiter, MemoryLimiter, USER_POLICIES } from '../limits/limiter.ts';
 import { StoreUnavailableError } from '../store/errors.ts';
 import type { PollReaders } from './cache/poll-cache.ts';
 import type { Schedule } from './held-polls.ts';

@@ -1,6 +1,5 @@
 /** What metrics and the recorder of consumers learn about a poll. */
-import type { Payload } from '../http/exchange.ts';
-import type { EndedExchange } from '../http/request-log.ts';
+import type { EndedExchange, Payload } from '../http/exchange.ts';
 import type { PollQuery, PollResult } from './pages.ts';
 import type { EndedPoll } from './store.ts';
 

@@ -6,7 +6,7 @@ import {
   SINCE_EXAMPLE,
 } from '@leadtap/contract';
 import { ProblemError } from '../http/problems.ts';
-import { parseInstant } from '../leads/since.ts';
+import { parseInstant } from '../leads/instant.ts';
 import type { PollQuery } from './pages.ts';
 
 /** The value of a parameter, or the sentence for the client that says how to fix it. */

@@ -138,7 +138,7 @@ describe('imports', () => {
   it('are found', () => {
     expect(files.length).toBeGreaterThan(50);
     const app = files.find(({ path }) => path === `${SERVER}app.ts`);
-    expect(app?.imports).toContain(`${SERVER}http/router.ts`);
+    expect(app?.imports).toContain(`${SERVER}http/endpoint.ts`);
     expect(app?.imports).toContain('pino');
   });
 

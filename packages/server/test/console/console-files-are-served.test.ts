@@ -2,7 +2,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { inject } from 'light-my-request';
 import { describe, expect, it } from 'vitest';
 import { consoleEndpoints } from '../../src/http/console.ts';
-import { createRouter } from '../../src/http/router.ts';
+import { createRouter } from '../../src/http/endpoint.ts';
 
 const listener = createRouter(consoleEndpoints(), { basePath: '/api' });
 

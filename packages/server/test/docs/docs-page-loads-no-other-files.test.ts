@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { inject } from 'light-my-request';
 import { expect, test } from 'vitest';
 import { docsEndpoints } from '../../src/http/docs.ts';
-import { createRouter } from '../../src/http/router.ts';
+import { createRouter } from '../../src/http/endpoint.ts';
 import { getDocsPage } from './docs-page.ts';
 
 const page = await getDocsPage();

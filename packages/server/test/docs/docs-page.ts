@@ -1,6 +1,6 @@
 import { inject } from 'light-my-request';
 import { docsEndpoints } from '../../src/http/docs.ts';
-import { createRouter } from '../../src/http/router.ts';
+import { createRouter } from '../../src/http/endpoint.ts';
 
 /** The documentation page as a client with this base URL gets it. */
 export async function getDocsPage(baseUrl = 'https://leads.acme.test/api'): Promise<string> {

@@ -4,9 +4,9 @@ import { findCompany } from '../../accounts/commands/organisation.ts';
 import { Failure } from '../../cli/failure.ts';
 import { toDurationMs } from '../../clock.ts';
 import type { Store } from '../../store/store.ts';
+import { parseInstant } from '../instant.ts';
 import type { StoredLead } from '../record.ts';
 import { toWire } from '../render.ts';
-import { parseInstant } from '../since.ts';
 import type { LeadListQuery } from '../store.ts';
 
 /** A time, or a time span up to now. */

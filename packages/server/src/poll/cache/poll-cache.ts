@@ -14,7 +14,7 @@ import type {
   RevalidationRequest,
 } from '../store.ts';
 import { AccountCache, type AccountLimits } from './accounts.ts';
-import { FeedCache, type FeedPage } from './feeds.ts';
+import { FeedCache, type FeedPage } from './feed-cache.ts';
 import { type Revalidated, Revalidator } from './revalidator.ts';
 
 export interface CacheLimits extends AccountLimits {

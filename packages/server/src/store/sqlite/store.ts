@@ -16,8 +16,7 @@ import type { SqlDatabase } from '../sql.ts';
 import type { Inspection, MigrationReport, Store } from '../store.ts';
 import { prepareAccounts } from './accounts.ts';
 import { prepareChangeLog } from './change-log.ts';
-import { type Connection, openConnection } from './connection.ts';
-import { DatabaseFile, type StoreLog } from './database-file.ts';
+import { type Connection, DatabaseFile, openConnection, type StoreLog } from './connection.ts';
 import { asStoreError, isBusy, isDamage, isLockTimeout } from './errors.ts';
 import { GroupCommit } from './group-commit.ts';
 import { decodeLead } from './lead-columns.ts';
@@ -27,7 +26,7 @@ import { expectedVersion, findFaults, migrate, prepareSchema, readPlan } from '.
 import { prepareTasks, SQLITE } from './sql.ts';
 import { vacuum } from './vacuum.ts';
 
-export type { StoreLog } from './database-file.ts';
+export type { StoreLog } from './connection.ts';
 
 /** A writer that is stuck must not stop the polls: after this time a poll reads without the lock. */
 const POLL_LOCK_WAIT_MS = 1000;

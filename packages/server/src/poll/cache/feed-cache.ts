@@ -61,17 +61,17 @@ export class FeedCache {
   /** The page as of the last revalidation, or newer. */
   readPage(query: PageQuery): FeedPage | Promise<FeedPage> {
     const feed = this.#companies.get(query.scope.companyId)?.get(feedKey(query));
-    if (!feed) return this.#readCommitted(query);
+    if (!feed) return this.#readFromStore(query);
     return feed.isStale ? this.#readStale(query, feed) : this.#readFromFeed(query, feed);
   }
 
   async #readStale(query: PageQuery, feed: Feed): Promise<FeedPage> {
     const isUsable = await this.#appendNewLeads(query, feed);
-    return isUsable ? this.#readFromFeed(query, feed) : this.#readCommitted(query);
+    return isUsable ? this.#readFromFeed(query, feed) : this.#readFromStore(query);
   }
 
   #readFromFeed(query: PageQuery, feed: Feed): FeedPage | Promise<FeedPage> {
-    return this.#pageFromFeed(feed, query) ?? this.#readCommitted(query);
+    return this.#pageFromFeed(feed, query) ?? this.#readFromStore(query);
   }
 
   #pageFromFeed(feed: Feed, query: PageQuery): FeedPage | undefined {
@@ -100,7 +100,7 @@ export class FeedCache {
     });
   }
 
-  #readCommitted(query: PageQuery): Promise<FeedPage> {
+  #readFromStore(query: PageQuery): Promise<FeedPage> {
     const { scope, since, limit } = query;
     return this.#reads.run(scope.companyId, `${feedKey(query)} ${since} ${limit}`, async (isInvalidated) => {
       const leads = await this.#store.readLeads(query);
