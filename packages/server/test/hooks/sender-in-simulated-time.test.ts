@@ -317,9 +317,14 @@ describe('the places for events in flight', () => {
 
 describe('stop', () => {
   it('waits for an event in flight and stores its result; no further event is sent', async () => {
-    const { start, add, addLead, advance, sender, posts, receiver, hook, close } = simulateSender();
+    const { start, add, addLead, advance, sender, posts, receiver, hook, close, store } = simulateSender();
     add('a', 'acme');
     await start();
+    const settle = store.settle.getMockImplementation();
+    store.settle.mockImplementation(async (settled) => {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      await settle?.(settled);
+    });
     receiver.answer = undefined;
     const stamp = addLead('acme');
     await advance(200);
