@@ -28,8 +28,9 @@ export {
   type VerifyToken,
 } from './accounts/tokens.ts';
 export { type Clock, systemClock } from './clock.ts';
-export { type Gap, keepGapsWithLeads, type SentRange } from './consumers/gaps.ts';
+export { keepGapsWithLeads, mergePolls, startOfFirstPolls } from './consumers/merge-polls.ts';
 export { ConsumerRecorder, type RecorderOptions } from './consumers/recorder.ts';
+export type { Gap, SentRange } from './consumers/store.ts';
 export {
   type Consumer,
   type ConsumerKey,
@@ -38,9 +39,7 @@ export {
   type ConsumerStore,
   type Downtime,
   MAX_CONSUMERS_PER_USER,
-  mergePolls,
   type PollSummary,
-  startOfFirstPolls,
   type TokenEnd,
 } from './consumers/store.ts';
 export {

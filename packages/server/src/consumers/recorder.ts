@@ -4,7 +4,6 @@ import type { VerifiedToken } from '../accounts/records.ts';
 import { MIN_TIME } from '../clock.ts';
 import type { EndedPoll, PollRecorder } from '../poll/store.ts';
 import { isStorable } from '../store/sql.ts';
-import type { SentRange } from './gaps.ts';
 import {
   type ConsumerKey,
   type ConsumerStore,
@@ -12,6 +11,7 @@ import {
   laterOf,
   MIN_DOWNTIME_MS,
   type PollSummary,
+  type SentRange,
   storableExpiry,
 } from './store.ts';
 

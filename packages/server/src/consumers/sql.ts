@@ -17,7 +17,7 @@ import {
   type Table,
   type TaskOptions,
 } from '../store/sql.ts';
-import { type Gap, keepGapsWithLeads } from './gaps.ts';
+import { keepGapsWithLeads, mergePolls, startOfFirstPolls } from './merge-polls.ts';
 import {
   type Consumer,
   type ConsumerKey,
@@ -27,11 +27,10 @@ import {
   consumerKeyText,
   type Downtime,
   ENDED_TOKEN_MS,
+  type Gap,
   MAX_CONSUMERS_PER_USER,
   MIN_DOWNTIME_MS,
-  mergePolls,
   type PollSummary,
-  startOfFirstPolls,
   type TokenEnd,
 } from './store.ts';
 

@@ -11,13 +11,13 @@ import {
   readConsumerHooks,
   toConsumerHookJson,
 } from './consumer-hooks.ts';
-import type { Gap } from './gaps.ts';
 import {
   type Consumer,
   type ConsumerKey,
   type ConsumerPosition,
   type ConsumerQuery,
   type ConsumerStore,
+  type Gap,
   MAX_CLOCK_SKEW_MS,
   positionOf,
 } from './store.ts';

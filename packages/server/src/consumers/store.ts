@@ -5,9 +5,17 @@
 
 import type { User, VerifiedToken } from '../accounts/records.ts';
 import { MAX_TIME } from '../clock.ts';
-import { type Gap, mergeGaps, type SentRange } from './gaps.ts';
+/** All leads after `after` and up to `through`. Null: from the first lead. */
+export interface SentRange {
+  readonly after: number | null;
+  readonly through: number;
+}
 
-export type { Gap };
+export interface Gap extends SentRange {
+  /** The consumer's first position was after it: leads from before its start are no loss. */
+  readonly isBeforeStart: boolean;
+  readonly recordedAt: number;
+}
 
 /** The consumer that a `VerifiedToken` belongs to: all tokens without an id, or with one that cannot be stored, are one consumer. */
 export interface ConsumerKey {
@@ -169,81 +177,3 @@ export const positionOf = (
 
 /** The clocks of two instances may differ by this much. */
 export const MAX_CLOCK_SKEW_MS = 60_000;
-
-/** Two instances may write in any order: positions never go back, and times only with the clock. */
-export function mergePolls(stored: ConsumerPosition | undefined, polls: PollSummary): ConsumerPosition {
-  if (!stored) return toFirstPosition(polls);
-  const { userId, tokenId } = polls;
-  const isOfFuture = isAheadOfClock(stored, polls);
-  const last = isOfFuture || polls.lastPollAt >= stored.lastPollAt ? polls : stored;
-  return {
-    userId,
-    tokenId,
-    tokenExpiresAt: last.tokenExpiresAt,
-    firstPollAt: Math.min(stored.firstPollAt, polls.lastPollAt),
-    lastPollAt: last.lastPollAt,
-    lastStatus: last.lastStatus,
-    polls: stored.polls + polls.polls,
-    heldUntil: isOfFuture ? polls.heldUntil : laterOf(stored.heldUntil, polls.heldUntil),
-    intervalMs: smoothInterval(stored.intervalMs, polls.lastPollAt - stored.lastPollAt),
-    confirmedThrough: laterOf(stored.confirmedThrough, polls.confirmedThrough),
-    confirmedAt: isOfFuture ? confirmedAtOf(polls) : mergeConfirmedAt(stored, polls),
-    deliveredThrough: laterOf(stored.deliveredThrough, polls.deliveredThrough),
-    gaps: mergeGaps({ gaps: stored.gaps, from: positionOf(stored) }, toMove(polls)),
-  };
-}
-
-const confirmedAtOf = ({ confirmedThrough, lastPollAt }: PollSummary): number | null =>
-  confirmedThrough === null ? null : lastPollAt;
-
-function mergeConfirmedAt(stored: ConsumerPosition, polls: PollSummary): number | null {
-  // Refused polls say nothing. A page that was sent without `since` does: this client confirms nothing.
-  if (polls.confirmedThrough === null) return polls.sent.length > 0 ? null : stored.confirmedAt;
-  const { confirmedThrough, confirmedAt } = stored;
-  const hasRisen = confirmedThrough === null || polls.confirmedThrough > confirmedThrough;
-  const hadNothingToConfirm = positionOf(stored) === confirmedThrough;
-  return hasRisen || hadNothingToConfirm ? polls.lastPollAt : (confirmedAt ?? polls.lastPollAt);
-}
-
-/** When the service started after a crash, if the stored polls of a consumer are from before. */
-export const startOfFirstPolls = (
-  stored: ConsumerPosition | undefined,
-  startedAt: number | null | undefined,
-): number | undefined =>
-  stored && startedAt != null && stored.lastPollAt < startedAt ? startedAt : undefined;
-
-const toFirstPosition = (polls: PollSummary): ConsumerPosition => {
-  const { writtenAt: _, mustBeIssued: __, sent: ___, ...rest } = polls;
-  const gaps = mergeGaps({ gaps: [], from: null }, toMove(polls));
-  const confirmedAt = confirmedAtOf(polls);
-  return { ...rest, confirmedAt, firstPollAt: polls.lastPollAt, intervalMs: null, gaps };
-};
-
-const toMove = (polls: PollSummary) => ({
-  to: positionOf(polls),
-  sent: polls.sent,
-  at: polls.writtenAt ?? polls.lastPollAt,
-});
-
-/** Times of the future would let a consumer that stops count as active until the clock gets there again. */
-const isAheadOfClock = (stored: ConsumerPosition, { writtenAt = Infinity }: PollSummary): boolean =>
-  stored.lastPollAt > writtenAt + MAX_CLOCK_SKEW_MS;
-
-const RISE = 0.5;
-const FALL = 0.1;
-/** An outage of days must not become the usual interval. */
-const MAX_RISE = 4;
-/** What a 32-bit column holds: 24 days. */
-const MAX_INTERVAL_MS = 2 ** 31 - 1;
-
-/**
- * A moving average of the times between two polls. It rises fast and falls slowly, so that a client that reads several pages
- * in a row and then pauses has the interval of its pauses.
- */
-function smoothInterval(intervalMs: number | null, sampleMs: number): number | null {
-  if (sampleMs <= 0) return intervalMs;
-  if (intervalMs === null) return Math.min(sampleMs, MAX_INTERVAL_MS);
-  const sample = Math.min(sampleMs, intervalMs * MAX_RISE);
-  const weight = sample > intervalMs ? RISE : FALL;
-  return Math.min(Math.round(intervalMs + weight * (sample - intervalMs)), MAX_INTERVAL_MS);
-}

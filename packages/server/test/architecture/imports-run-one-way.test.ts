@@ -53,7 +53,7 @@ const MAY_IMPORT = {
   'store/postgres': ['ports', 'accounts', 'consumers', 'hooks', 'intake', 'leads', 'store'],
   leads: ['ports'],
   accounts: ['ports', 'leads'],
-  ports: ['consumers', 'leads'],
+  ports: ['leads'],
   config: [],
   // The public surface.
   index: [...SHARED, 'consumers', 'embed', 'hooks', 'intake', 'poll', 'store/sqlite', 'store/postgres'],
