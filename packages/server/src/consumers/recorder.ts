@@ -47,9 +47,9 @@ const RETRY_MS = 1000;
 const CONSUMERS_PER_TRANSACTION = 200;
 /**
  * The share of the time that the writes take at most. Consumers that it is not enough for stay in memory until the next write. On
- * two cores it is enough for some thousand consumers every 5 seconds: 50,000 or more that poll every two minutes.
+ * two cores it is enough for two thousand consumers every 5 seconds: about 50,000 that poll every two minutes.
  */
-const MAX_WRITE_SHARE = 0.01;
+const MAX_WRITE_SHARE = 0.02;
 const MAX_USER_ID_LENGTH = 200;
 const REFUSED = 401;
 const HOUR_MS = 3_600_000;

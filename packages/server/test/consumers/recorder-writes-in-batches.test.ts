@@ -115,8 +115,8 @@ describe('the recorder', () => {
       const sizes: number[] = [];
       const slow = async (summaries: readonly PollSummary[]) => {
         sizes.push(summaries.length);
-        // More than 1 % of 5 seconds.
-        vi.advanceTimersByTime(51);
+        // More than 2 % of 5 seconds.
+        vi.advanceTimersByTime(101);
         return summaries;
       };
       const { recorder: made } = recorder({ record: slow }, { flushMs: 5000 });
