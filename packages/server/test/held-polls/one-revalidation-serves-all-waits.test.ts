@@ -120,7 +120,7 @@ describe('held polls', () => {
     await settle();
     change({ kind: 'leads-appended', id: 'acme' });
     const ticked = timers.advance(TICK_MS);
-    while (state.running === 0) await Promise.resolve();
+    for (let turn = 0; turn < 20 && state.running === 0; turn += 1) await Promise.resolve();
     expect(state).toMatchObject({ checks: 2, running: 1 });
     change({ kind: 'leads-appended', id: 'acme' });
     // As an ordinary poll does.
