@@ -74,7 +74,6 @@ test('the database, the key and the numbers of companies and users are logged', 
   const env = { LEADTAP_SIGNING_KEY: Buffer.alloc(32, 1).toString('base64') };
   const lines = await served(shell, 'accounts', env);
   expect(lines).toMatchObject([
-    { msg: expect.stringContaining('listening') },
     { msg: 'serving new leads', signingKey: 'LEADTAP_SIGNING_KEY' },
     { msg: 'accounts', companies: 2, users: 7 },
     { msg: expect.stringContaining('stopping') },
