@@ -113,8 +113,9 @@ export function createPollEndpoint(
 
   async function answer(exchange: Exchange, read: Promise<FirstPoll>): Promise<PollPayload> {
     const first = await read;
-    const held = holdIfPreferred(exchange, first);
-    return toPayload(exchange, isPromise(held) ? await held : held, first.query);
+    const hasPreference = exchange.request.headers['prefer'] !== undefined;
+    const result = hasPreference ? await holdIfPreferred(exchange, first) : first.poll;
+    return toPayload(exchange, result, first.query);
   }
 
   function observe(ended: EndedExchange, payload: PollPayload | undefined): void {
