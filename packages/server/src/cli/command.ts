@@ -41,8 +41,12 @@ export function addCommand<Options, Arguments extends readonly unknown[]>(
   const heading = examples.length === 1 ? 'Example' : 'Examples';
   const lines = [`\n${help.trim()}`, `\n${heading}:`, ...examples.map((example) => `  ${example}`)];
   if (examples.length > 0) command.addHelpText('after', lines.join('\n'));
-  // Commander passes the arguments, then the options, then itself.
-  command.action((...given) => spec.run(context, given.at(-2), ...(given.slice(0, -2) as never)));
+  // Commander passes the arguments, then the options, then itself. Its types do not know which; `spec` does.
+  command.action((...given) => {
+    const options: Options = given.at(-2);
+    const values: unknown = given.slice(0, -2);
+    return spec.run(context, options, ...(values as Arguments));
+  });
 }
 
 function toOption(flags: string, spec: OptionSpec): Option {

@@ -225,7 +225,7 @@ describe('hooks are examined', () => {
     add('a', 'acme');
     await start();
     store.claim.mockClear();
-    report([{ kind: 'accounts-changed', id: 'acme' } as never]);
+    report([{ kind: 'company', id: 'acme' }]);
     await advance(1200);
     expect(store.claim.mock.calls.map(([{ companies }]) => companies)).toEqual([[]]);
     report(undefined);
