@@ -3,7 +3,7 @@ import pg from 'pg';
 import { type PostgresServer, startPostgres } from '../../packages/testing/servers/postgres.ts';
 import type { Cleanup } from './cleanup.ts';
 import { copyToPostgres, fillSqlite, type Shape, type Tokens } from './data.ts';
-import type { Table, Verdict } from './report.ts';
+import type { Comparison, Table, Verdict } from './report.ts';
 import type { Checkout, Home } from './service.ts';
 
 export interface Options {
@@ -12,7 +12,7 @@ export interface Options {
   /** Of one round. */
   readonly seconds: number;
   readonly quick: boolean;
-  /** Of the polls section only these; all if empty. */
+  /** Only these kinds of poll and these stores; all if empty. */
   readonly kinds: readonly string[];
   readonly stores: readonly string[];
   /** Leads of the large database of the growth section. */
@@ -26,8 +26,8 @@ export interface Bench {
   /** A folder that is removed at the end of the run. */
   readonly folder: string;
   readonly checkout: Checkout;
-  /** The checkout to compare with. */
-  readonly other?: Checkout | undefined;
+  /** The same one, and the one to compare with. */
+  readonly checkouts: readonly Checkout[];
   readonly postgres: PostgresServer;
   /** The data of the polls section, which the memory section uses as well. */
   readonly pollData: (checkout: Checkout) => Promise<Dataset>;
@@ -37,6 +37,7 @@ export interface Bench {
 export interface Result {
   readonly tables: readonly Table[];
   readonly verdicts: readonly Verdict[];
+  readonly comparisons?: readonly Comparison[];
   readonly figures: object;
   /** An SVG for docs/images/performance.svg. */
   readonly picture?: string;
@@ -45,7 +46,27 @@ export interface Result {
 export interface Section {
   readonly name: string;
   readonly about: string;
+  /** It measures all checkouts. The others measure this one only. */
+  readonly isComparison?: boolean;
   measure(bench: Bench): Promise<Result>;
+}
+
+export const isIncluded = (name: string, chosen: readonly string[]): boolean =>
+  chosen.length === 0 || chosen.includes(name);
+
+/** Rounds of all contestants alternate, every second time in reverse order. The first one does not count. */
+export async function measureInTurns<Contestant, Measured>(
+  rounds: number,
+  contestants: readonly Contestant[],
+  measure: (contestant: Contestant) => Promise<Measured>,
+): Promise<Map<Contestant, Measured[]>> {
+  const measured = new Map(contestants.map((contestant) => [contestant, [] as Measured[]]));
+  for (let round = 0; round <= rounds; round += 1)
+    for (const [contestant, own] of round % 2 === 0 ? measured : [...measured].reverse()) {
+      const result = await measure(contestant);
+      if (round > 0) own.push(result);
+    }
+  return measured;
 }
 
 /** PostgreSQL with its own default of shared buffers; the servers of the tests have less. */

@@ -1,11 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { startRedis } from '../../packages/testing/servers/redis.ts';
-import type { Bench, Dataset, Options } from './bench.ts';
+import { type Bench, type Dataset, isIncluded, type Options } from './bench.ts';
 import {
   companyId,
   type Feed,
-  NEWEST,
   pollRequest,
   readFeed,
   type Shape,
@@ -20,8 +19,7 @@ import { type Requests, type Target, writeRequests } from './wrk.ts';
 
 export const KINDS = {
   empty: 'empty poll',
-  newest: 'newest 100 leads, without since',
-  since: '100 leads after since',
+  page: '100 leads after since',
   cold: 'empty poll by 150,000 users in turn, more than the caches hold',
   old: '100 old leads, which are not in the cache',
 } as const;
@@ -59,6 +57,7 @@ interface Poller {
 }
 
 export const BARE = 'bare node:http server';
+export const FLOOR = 'the parts of a poll without a store';
 export const HAND_WRITTEN = 'hand-written poll (node:http, pg)';
 
 /** The users in turn: company by company, so that neighbours in a batch are of different companies. */
@@ -77,8 +76,7 @@ const oldSince = ({ feed }: Poller, n: number): string =>
 
 const QUERIES: Record<Kind, (poller: Poller, n: number) => string> = {
   empty: ({ feed }) => feed.empty,
-  newest: () => NEWEST,
-  since: ({ feed }) => feed.since,
+  page: ({ feed }) => feed.since,
   cold: ({ feed }) => feed.empty,
   old: oldSince,
 };
@@ -102,7 +100,8 @@ function writeKinds(
 }
 
 /** Every contestant continues at its own position. */
-const copyPositions = (requests: Record<Kind, Requests>): Record<Kind, Requests> => structuredClone(requests);
+const copyPositions = <T extends Partial<Record<Kind, Requests>>>(requests: T): T =>
+  structuredClone(requests);
 
 /** Status, headers and body as they arrive. */
 const record = (port: number, token: string, query: string): Promise<Recorded> =>
@@ -120,29 +119,38 @@ const record = (port: number, token: string, query: string): Promise<Recorded> =
 const OF_NODE = ['connection', 'keep-alive'];
 const namesOf = ({ headers }: Recorded): string => headers.filter((_, n) => n % 2 === 0).join();
 
-/** One process for each response, which is that of `instance`. */
-async function startBare(
+/** A bare server and a floor: one process for each response, which is that of `instance`. */
+async function startRecorded(
   bench: Bench,
   instance: Instance,
   poller: Poller,
   requests: Record<Kind, Requests>,
-): Promise<Contestant> {
-  const start = async (kind: Kind): Promise<Target> => {
+): Promise<Contestant[]> {
+  const start = async (server: 'bare' | 'floor', kind: Kind): Promise<Target> => {
     const recorded = await record(instance.port, poller.token, QUERIES[kind](poller, 0));
     const kept = recorded.headers.flatMap((name, n) =>
       n % 2 === 0 && !OF_NODE.includes(name.toLowerCase()) ? [name, recorded.headers[n + 1] ?? ''] : [],
     );
     const file = `${bench.folder}/recorded-${kind}.json`;
     writeFileSync(file, JSON.stringify({ ...recorded, headers: kept }));
-    const target = await startServer(bench.cleanup, 'bare', file);
-    const copy = await record(target.port, '', '');
+    const target = await startServer(bench.cleanup, server, file);
+    const copy = await record(target.port, poller.token, QUERIES[kind](poller, 0));
     if (namesOf(copy) !== namesOf(recorded) || copy.body !== recorded.body)
-      throw new Error(`the bare server sends ${namesOf(copy)}, the service ${namesOf(recorded)}`);
+      throw new Error(`the ${server} server sends ${namesOf(copy)}, the service ${namesOf(recorded)}`);
     return target;
   };
-  const targets = { empty: await start('empty'), newest: await start('newest'), since: await start('since') };
-  const { empty, newest, since } = copyPositions(requests);
-  return { name: BARE, requests: { empty, newest, since }, targets, ...targets.empty };
+  const bare = { empty: await start('bare', 'empty'), page: await start('bare', 'page') };
+  const floor = { empty: await start('floor', 'empty'), page: await start('floor', 'page') };
+  const { empty, page, cold } = requests;
+  return [
+    {
+      name: BARE,
+      requests: copyPositions({ empty, page, cold }),
+      targets: { ...bare, cold: bare.empty },
+      ...bare.empty,
+    },
+    { name: FLOOR, requests: copyPositions({ empty, page }), targets: floor, ...floor.empty },
+  ];
 }
 
 async function startHandWritten(
@@ -152,22 +160,21 @@ async function startHandWritten(
 ): Promise<Contestant> {
   const request = ({ company }: Poller, query: string) =>
     pollRequest('none', `${query}&company=${companyId(company)}`);
-  const { empty, newest, since } = writeKinds(bench, 'hand-written', activeOf(pollers), request);
+  const { empty, page, old } = writeKinds(bench, 'hand-written', activeOf(pollers), request);
   const target = await startServer(bench.cleanup, 'hand-written', dataset.postgresUrl);
   return {
     name: HAND_WRITTEN,
-    requests: { empty, newest, since },
+    requests: { empty, page, old },
     ...target,
     serverPids: [dataset.postgresPid],
   };
 }
 
 export async function startContestants(bench: Bench): Promise<Contestant[]> {
-  const isChosen = (store: StoreName) =>
-    bench.options.stores.length === 0 || bench.options.stores.includes(store);
+  const isChosen = (store: StoreName) => isIncluded(store, bench.options.stores);
   const redis = isChosen('redis') ? bench.cleanup.own(await startRedis()) : undefined;
   const contestants: Contestant[] = [];
-  for (const [n, checkout] of [bench.checkout, ...(bench.other ? [bench.other] : [])].entries()) {
+  for (const [n, checkout] of bench.checkouts.entries()) {
     const dataset = await bench.pollData(checkout);
     const limits = { LEADTAP_REDIS_URL: `${redis?.url}/${n}` };
     const deployments = {
@@ -186,12 +193,11 @@ export async function startContestants(bench: Bench): Promise<Contestant[]> {
         const pollers = await findPollers(instance, dataset);
         requests = writeKinds(bench, checkout.name, pollers, ({ token }, query) => pollRequest(token, query));
         if (n === 0 && pollers[0]) {
-          contestants.push(await startBare(bench, instance, pollers[0], requests));
+          contestants.push(...(await startRecorded(bench, instance, pollers[0], requests)));
           if (isChosen('postgres')) contestants.push(await startHandWritten(bench, dataset, pollers));
         }
       }
-      const label = bench.other ? `, ${checkout.name}` : '';
-      const name = `Leadtap, ${STORES[store]}${label}`;
+      const name = `Leadtap, ${STORES[store]}${n === 0 ? '' : `, ${checkout.name} checkout`}`;
       contestants.push({ name, store, checkout, requests: copyPositions(requests), ...instance, serverPids });
     }
   }

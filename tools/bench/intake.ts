@@ -1,18 +1,33 @@
-import { type Bench, type Dataset, makeDataset, type Result, type Section } from './bench.ts';
+import {
+  type Bench,
+  type Dataset,
+  isIncluded,
+  makeDataset,
+  measureInTurns,
+  type Result,
+  type Section,
+} from './bench.ts';
+import { STORES } from './contestants.ts';
 import { leadOf, leadsRequest, type Shape, userId, WHOLE_COMPANY } from './data.ts';
-import { atLeast, spread, whole } from './report.ts';
+import { preparePgbench } from './pgbench.ts';
+import { atLeast, compare, cost, median, spread, valuesOf, whole } from './report.ts';
 import { serve } from './service.ts';
 import { TARGETS } from './targets.ts';
-import { load, writeRequests } from './wrk.ts';
+import { load, type Measured, writeRequests } from './wrk.ts';
 
-/** A user may send 600 requests per minute: together these may send more than any machine stores. */
-const SHAPE: Shape = { companies: 100, usersOf: () => 20, places: WHOLE_COMPANY };
+/**
+ * The requests of 64 connections queue for the locks of 20 companies. A user may send 600 requests per minute: together, these users
+ * may send more than any machine stores.
+ */
+const SHAPE: Shape = { companies: 20, usersOf: () => 100, places: WHOLE_COMPANY };
 const ARRAY = 100;
+const ARRAY_USERS = 10;
 const ARRAY_CONNECTIONS = 8;
+const WARM_UP_SECONDS = 5;
 
 /** Without ids: the same request adds other leads each time. */
 function requestsOf({ tokens }: Dataset, leadsOfEach: number): string[] {
-  const users = leadsOfEach === 1 ? SHAPE.usersOf(0) : 2;
+  const users = leadsOfEach === 1 ? SHAPE.usersOf(0) : ARRAY_USERS;
   return Array.from({ length: users * SHAPE.companies }, (_, n) => {
     const token = tokens.get(userId(n % SHAPE.companies, Math.floor(n / SHAPE.companies))) ?? '';
     const leads = Array.from({ length: leadsOfEach }, (__, position) => leadOf(n + position));
@@ -20,39 +35,76 @@ function requestsOf({ tokens }: Dataset, leadsOfEach: number): string[] {
   });
 }
 
-async function measureStore(bench: Bench, dataset: Dataset, store: 'sqlite' | 'postgres') {
-  const { rounds, seconds } = bench.options;
+/** One instance, which gets single leads and arrays. */
+async function startContestant(bench: Bench, dataset: Dataset, store: 'sqlite' | 'postgres') {
+  const { seconds, quick } = bench.options;
   const home = dataset[store];
-  const instance = bench.cleanup.own(
-    await serve({ ...home, settings: { ...home.settings, LEADTAP_INTAKE: 'on' } }),
-  );
-  const single = writeRequests(`${bench.folder}/requests-single`, requestsOf(dataset, 1));
-  const arrays = writeRequests(`${bench.folder}/requests-arrays`, requestsOf(dataset, ARRAY));
-  const rates = { single: [] as number[], arrays: [] as number[] };
-  // The first round does not count.
-  for (let round = 0; round <= rounds; round += 1) {
-    const ofSingle = await load(instance, single, seconds);
-    const ofArrays = await load(instance, arrays, seconds, ARRAY_CONNECTIONS);
-    if (round === 0) continue;
-    rates.single.push(ofSingle.perSecond);
-    rates.arrays.push(ofArrays.perSecond * ARRAY);
-  }
-  await instance.stop();
-  return { store, single: spread(rates.single), arrays: spread(rates.arrays) };
+  const settings = { ...home.settings, LEADTAP_INTAKE: 'on' };
+  const instance = bench.cleanup.own(await serve({ ...home, settings }));
+  const target = { ...instance, serverPids: store === 'postgres' ? [dataset.postgresPid] : [] };
+  const file = `${bench.folder}/requests-intake-${home.checkout.name}`;
+  const single = writeRequests(`${file}-single`, requestsOf(dataset, 1));
+  const arrays = writeRequests(`${file}-arrays`, requestsOf(dataset, ARRAY));
+  await load(target, single, quick ? 1 : WARM_UP_SECONDS);
+  return async () => ({
+    single: await load(target, single, seconds),
+    arrays: await load(target, arrays, seconds, ARRAY_CONNECTIONS),
+  });
+}
+
+async function measureStore(bench: Bench, datasets: readonly Dataset[], store: 'sqlite' | 'postgres') {
+  bench.progress(`intake: ${store}`);
+  const contestants: Awaited<ReturnType<typeof startContestant>>[] = [];
+  for (const dataset of datasets) contestants.push(await startContestant(bench, dataset, store));
+  const pgbench =
+    store === 'postgres' && datasets[0]
+      ? await preparePgbench(bench, datasets[0], SHAPE.companies)
+      : undefined;
+  const plain: number[] = [];
+  const rounds = await measureInTurns(bench.options.rounds, contestants, async (contestant) => {
+    if (pgbench && contestant === contestants[0]) plain.push(await pgbench());
+    return contestant();
+  });
+  const [own = [], others = []] = [...rounds.values()];
+  const of = (measured: typeof own, kind: 'single' | 'arrays'): Measured[] =>
+    measured.map((round) => round[kind]);
+  const single = of(own, 'single');
+  return {
+    store,
+    single: spread(valuesOf(single, 'perSecond')),
+    micros: spread(valuesOf(single, 'micros')),
+    serverMicros: median(valuesOf(single, 'serverMicros')),
+    arrays: spread(valuesOf(of(own, 'arrays'), 'perSecond').map((rate) => rate * ARRAY)),
+    plain: plain.length > 0 ? spread(plain) : undefined,
+    comparisons: (['single', 'arrays'] as const)
+      .filter(() => others.length > 0)
+      .map((kind) => compare(`${STORES[store]}: leads in, ${kind}`, of(own, kind), of(others, kind))),
+  };
 }
 
 async function measure(bench: Bench): Promise<Result> {
-  const dataset = await makeDataset(bench, bench.checkout, 'intake', SHAPE, 'leads:write');
-  const figures = [
-    await measureStore(bench, dataset, 'sqlite'),
-    await measureStore(bench, dataset, 'postgres'),
-  ];
+  const datasets = [];
+  for (const checkout of bench.checkouts)
+    datasets.push(await makeDataset(bench, checkout, 'intake', SHAPE, 'leads:write'));
+  const figures = [];
+  for (const store of ['sqlite', 'postgres'] as const)
+    if (isIncluded(store, bench.options.stores)) figures.push(await measureStore(bench, datasets, store));
   return {
     tables: [
       {
-        title: 'Leads per second over POST /leads',
-        columns: ['', 'single', `arrays of ${ARRAY}`],
-        rows: figures.map(({ store, single, arrays }) => [store, whole(single.median), whole(arrays.median)]),
+        title: 'How many leads per second does POST /leads take?',
+        columns: ['', 'single leads', 'cost of a lead', `in arrays of ${ARRAY}`],
+        rows: figures.flatMap(({ store, single, micros, serverMicros, arrays, plain }) => [
+          [
+            `Leadtap, ${STORES[store]}`,
+            whole(single.median),
+            cost(micros.median, serverMicros),
+            whole(arrays.median),
+          ],
+          ...(plain
+            ? [['PostgreSQL alone: lock, INSERT, COMMIT (pgbench)', whole(plain.median), '', '']]
+            : []),
+        ]),
       },
     ],
     verdicts: figures.map(({ store, arrays }) =>
@@ -62,8 +114,14 @@ async function measure(bench: Bench): Promise<Result> {
         `intake, ${store}: leads per second in arrays`,
       ),
     ),
-    figures: { stores: figures },
+    comparisons: figures.flatMap(({ comparisons }) => comparisons),
+    figures,
   };
 }
 
-export const intake: Section = { name: 'intake', about: 'how fast leads come in over HTTP', measure };
+export const intake: Section = {
+  name: 'intake',
+  about: 'how fast leads come in over HTTP',
+  isComparison: true,
+  measure,
+};

@@ -1,7 +1,9 @@
-import type { Bench, Result, Section } from './bench.ts';
+import { type Bench, isIncluded, measureInTurns, type Result, type Section } from './bench.ts';
 import {
   BARE,
   type Contestant,
+  FLOOR,
+  HAND_WRITTEN,
   KINDS,
   type Kind,
   STORES,
@@ -11,6 +13,10 @@ import {
 import { type Bar, renderPicture } from './picture.ts';
 import {
   atLeast,
+  atMost,
+  type Comparison,
+  compare,
+  cost,
   median,
   micros,
   ratio,
@@ -19,6 +25,7 @@ import {
   spread,
   type Table,
   type Verdict,
+  valuesOf,
   whole,
 } from './report.ts';
 import { TARGETS } from './targets.ts';
@@ -36,14 +43,6 @@ interface Figures {
   readonly costOfBare: Spread;
 }
 
-/** How many times as many polls as the other checkout, with the same processor time and by rate. */
-interface Comparison {
-  readonly store: StoreName;
-  readonly kind: Kind;
-  readonly byProcessorTime: Spread;
-  readonly byRate: Spread;
-}
-
 type Rounds = ReadonlyMap<Contestant, readonly Measured[]>;
 
 /** Node.js has compiled the hot path after about 200,000 polls; before, a poll costs twice as much. */
@@ -57,25 +56,19 @@ async function warmUp(bench: Bench, contestants: readonly Contestant[]): Promise
   }
 }
 
-/** Rounds of all contestants alternate, every second time in reverse order. The first one does not count. */
-async function measureKind(bench: Bench, contestants: readonly Contestant[], kind: Kind): Promise<Rounds> {
-  bench.progress(`polls: ${KINDS[kind]}`);
-  const rounds = new Map(
-    contestants.filter(({ requests }) => requests[kind]).map((contestant) => [contestant, [] as Measured[]]),
-  );
-  for (let round = 0; round <= bench.options.rounds; round += 1)
-    for (const [contestant, own] of round % 2 === 0 ? rounds : [...rounds].reverse()) {
-      const requests = contestant.requests[kind];
-      if (!requests) continue;
-      const target = contestant.targets?.[kind] ?? contestant;
-      const measured = await load(target, requests, bench.options.seconds);
-      if (round > 0) own.push(measured);
-    }
-  return rounds;
+async function measureKind(
+  { options, progress }: Bench,
+  contestants: readonly Contestant[],
+  kind: Kind,
+): Promise<Rounds> {
+  progress(`polls: ${KINDS[kind]}`);
+  const measured = contestants.filter(({ requests }) => requests[kind]);
+  return measureInTurns(options.rounds, measured, (contestant) => {
+    const requests = contestant.requests[kind];
+    if (!requests) throw new Error(`no requests for ${kind}`);
+    return load(contestant.targets?.[kind] ?? contestant, requests, options.seconds);
+  });
 }
-
-const valuesOf = (rounds: readonly Measured[] = [], field: keyof Measured): number[] =>
-  rounds.map((round) => round[field]);
 
 function figuresOf(kind: Kind, rounds: Rounds): Figures[] {
   const bare = [...rounds].find(([{ name }]) => name === BARE)?.[1];
@@ -90,52 +83,101 @@ function figuresOf(kind: Kind, rounds: Rounds): Figures[] {
   }));
 }
 
-function compare({ checkout, other }: Bench, kind: Kind, rounds: Rounds): Comparison[] {
-  const roundsOf = (of: typeof other, store: StoreName) =>
-    [...rounds].find(([contestant]) => contestant.checkout === of && contestant.store === store)?.[1];
-  return (Object.keys(STORES) as StoreName[]).flatMap((store) => {
-    const [own, others] = [roundsOf(checkout, store), roundsOf(other, store)];
-    if (!other || !own || !others) return [];
-    const byProcessorTime = ratios(valuesOf(others, 'micros'), valuesOf(own, 'micros'));
-    const byRate = ratios(valuesOf(own, 'perSecond'), valuesOf(others, 'perSecond'));
-    return [{ store, kind, byProcessorTime, byRate }];
+function comparisonsOf({ checkout }: Bench, kind: Kind, rounds: Rounds): Comparison[] {
+  const contestants = [...rounds.keys()];
+  return contestants.flatMap((other) => {
+    const own = contestants.find((one) => one.checkout === checkout && one.store === other.store);
+    if (!own || !other.store || other.checkout === checkout) return [];
+    return [compare(`${STORES[other.store]}: ${kind}`, rounds.get(own), rounds.get(other))];
   });
 }
 
 const kindTable = (kind: Kind, figures: readonly Figures[]): Table => ({
   title: `Polls: ${KINDS[kind]}`,
-  isDetail: kind !== 'empty' && kind !== 'since',
+  isDetail: true,
   columns: ['', 'per second', 'of bare, by processor time', 'instance', 'database'],
-  rows: figures.map(({ contestant, perSecond, costOfBare, ...cost }) => [
+  rows: figures.map(({ contestant, perSecond, costOfBare, ...own }) => [
     contestant,
     whole(perSecond.median),
     Number.isNaN(costOfBare.median) ? '' : ratio(costOfBare),
-    micros(cost.micros.median),
-    cost.serverMicros > 0 ? micros(cost.serverMicros) : '',
+    micros(own.micros.median),
+    own.serverMicros > 0 ? micros(own.serverMicros) : '',
   ]),
 });
 
-const comparisonTable = (comparisons: readonly Comparison[]): Table => ({
-  title: 'Polls of this checkout, compared with the other: how many times as many',
-  columns: ['', 'by processor time', 'by rate'],
-  rows: comparisons.map(({ store, kind, byProcessorTime, byRate }) => [
-    `${STORES[store]}: ${kind}`,
-    ratio(byProcessorTime),
-    ratio(byRate),
-  ]),
-});
+/** Most automation platforms poll every two minutes. Many start at the full minute: three times as many polls as on average. */
+const usersOf = ({ perSecond }: Figures): number => Math.floor((perSecond.median * 120) / 3 / 1000) * 1000;
 
-function verdictsOf({ other }: Bench, figures: readonly Figures[]): Verdict[] {
-  if (other) return [];
-  return (Object.keys(STORES) as StoreName[]).flatMap((store) => {
-    const name = `Leadtap, ${STORES[store]}`;
-    return figures
-      .filter(({ contestant }) => contestant === name)
-      .flatMap(({ kind, costOfBare }) => {
-        const target = kind === 'empty' ? TARGETS[store].empty : TARGETS[store].page;
-        const figure = `${STORES[store]}: ${kind}, of the bare server by processor time`;
-        return Number.isNaN(costOfBare.median) ? [] : [atLeast(target, costOfBare.median, figure)];
-      });
+/** For a whole run: the figures that users ask for. */
+function userTables(figures: readonly Figures[]): Table[] {
+  const cells = (contestant: string, kind: Kind, cell: (figure: Figures) => string[]): string[] =>
+    figures.filter((figure) => figure.contestant === contestant && figure.kind === kind).flatMap(cell);
+  const costCell = (figure: Figures) => cost(figure.micros.median, figure.serverMicros);
+  const pollCells = (figure: Figures) => [
+    whole(figure.perSecond.median),
+    costCell(figure),
+    figure.costOfBare.median.toFixed(2),
+  ];
+  const stores = Object.values(STORES).map((store) => `Leadtap, ${store}`);
+  const columns = ['per second', 'cost of a poll', 'of bare'];
+  return [
+    {
+      title: 'How many polls does one core answer?',
+      columns: [
+        '',
+        ...columns.map((name) => `empty: ${name}`),
+        ...columns.map((name) => `100 leads: ${name}`),
+      ],
+      rows: [BARE, HAND_WRITTEN, ...stores].map((name) => [
+        name,
+        ...cells(name, 'empty', pollCells),
+        ...cells(name, 'page', pollCells),
+      ]),
+    },
+    {
+      title: 'How many users can one instance serve?',
+      columns: [
+        '',
+        'polls per second',
+        'cost of a poll',
+        'users, each polls every 2 minutes',
+        'cost of a page of 100 old leads',
+      ],
+      rows: stores.map((name) => [
+        name,
+        ...cells(name, 'cold', (figure) => [
+          whole(figure.perSecond.median),
+          costCell(figure),
+          whole(usersOf(figure)),
+        ]),
+        ...cells(name, 'old', (figure) => [costCell(figure)]),
+      ]),
+    },
+  ];
+}
+
+function verdictsOf(figures: readonly Figures[]): Verdict[] {
+  const find = (contestant: string, kind: Kind) =>
+    figures.find((figure) => figure.contestant === contestant && figure.kind === kind);
+  const handWritten = find(HAND_WRITTEN, 'old');
+  return Object.entries(STORES).flatMap(([store, label]) => {
+    const targets = TARGETS.ofBare[store as StoreName];
+    const ofBare = (Object.keys(KINDS) as Kind[]).flatMap((kind) => {
+      const [target, own] = [targets[kind], find(`Leadtap, ${label}`, kind)];
+      if (target === undefined || !own) return [];
+      return [
+        atLeast(target, own.costOfBare.median, `${label}: ${kind}, of the bare server by processor time`),
+      ];
+    });
+    const old = find(`Leadtap, ${label}`, 'old');
+    if (!old || !handWritten) return ofBare;
+    const both = ({ micros: own, serverMicros }: Figures) => own.median + serverMicros;
+    const figure = `${label}: old page, cost of the hand-written poll`;
+    return [
+      ...ofBare,
+      atMost(TARGETS.oldPage, old.micros.median / handWritten.micros.median, `${figure}, instance`),
+      atMost(TARGETS.oldPage, both(old) / both(handWritten), `${figure}, instance and database`),
+    ];
   });
 }
 
@@ -143,10 +185,10 @@ const COLORS = { bare: '#8b949e', leadtap: '#2f81f7', other: '#d29922' };
 
 /** Undefined if one of the two kinds was not measured. */
 function pictureOf(figures: readonly Figures[]): string | undefined {
-  const panels = (['empty', 'since'] as const).map((kind) => ({
+  const panels = (['empty', 'page'] as const).map((kind) => ({
     title: kind === 'empty' ? 'a poll that finds nothing new' : 'a full page of 100 leads',
     bars: figures
-      .filter((figure) => figure.kind === kind)
+      .filter((figure) => figure.kind === kind && figure.contestant !== FLOOR)
       .map(({ contestant, perSecond, rateOfBare }): Bar => {
         const color = contestant === BARE ? 'bare' : contestant.startsWith('Leadtap') ? 'leadtap' : 'other';
         const note = color === 'bare' ? 'the limit' : `${rateOfBare.median.toFixed(2)} of it`;
@@ -163,31 +205,28 @@ function pictureOf(figures: readonly Figures[]): string | undefined {
 }
 
 async function measure(bench: Bench): Promise<Result> {
-  const { kinds } = bench.options;
+  const { kinds, stores } = bench.options;
   const contestants = await startContestants(bench);
   await warmUp(bench, contestants);
   const figures: Figures[] = [];
   const comparisons: Comparison[] = [];
-  const chosen = (Object.keys(KINDS) as Kind[]).filter((kind) => kinds.length === 0 || kinds.includes(kind));
-  for (const kind of chosen) {
+  const tables: Table[] = [];
+  for (const kind of (Object.keys(KINDS) as Kind[]).filter((name) => isIncluded(name, kinds))) {
     const rounds = await measureKind(bench, contestants, kind);
-    figures.push(...figuresOf(kind, rounds));
-    comparisons.push(...compare(bench, kind, rounds));
+    const own = figuresOf(kind, rounds);
+    figures.push(...own);
+    tables.push(kindTable(kind, own));
+    comparisons.push(...comparisonsOf(bench, kind, rounds));
   }
-  const tables = chosen.map((kind) =>
-    kindTable(
-      kind,
-      figures.filter((figure) => figure.kind === kind),
-    ),
-  );
-  if (comparisons.length > 0) tables.push(comparisonTable(comparisons));
+  if (kinds.length + stores.length === 0 && bench.checkouts.length === 1) tables.push(...userTables(figures));
   const picture = pictureOf(figures);
   return {
     tables,
-    verdicts: verdictsOf(bench, figures),
-    figures: { polls: figures, comparisons },
+    verdicts: verdictsOf(figures),
+    comparisons,
+    figures,
     ...(picture !== undefined && { picture }),
   };
 }
 
-export const polls: Section = { name: 'polls', about: 'what a poll costs', measure };
+export const polls: Section = { name: 'polls', about: 'what a poll costs', isComparison: true, measure };

@@ -1,4 +1,5 @@
 import { availableParallelism, cpus } from 'node:os';
+import type { Measured } from './wrk.ts';
 
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
@@ -31,6 +32,10 @@ export const percent = (value: number): string => `${(value * 100).toFixed(1)} %
 export const ratio = ({ median: middle, low, high }: Spread): string =>
   `${middle.toFixed(2)} (${low.toFixed(2)}-${high.toFixed(2)})`;
 
+/** Processor time of the instance, and of its database and Redis, per request. */
+export const cost = (own: number, servers: number): string =>
+  servers > 0 ? `${whole(own)} + ${micros(servers)}` : micros(own);
+
 export interface Table {
   readonly title: string;
   readonly columns: readonly string[];
@@ -51,9 +56,10 @@ export function renderTable({ title, columns, rows }: Table): string {
   return [title, '', ...lines.map(render)].join('\n');
 }
 
-export function renderMarkdown({ title, columns, rows }: Table): string {
+export function renderMarkdown({ title, columns, rows }: Table, section: string): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
-  return [`**${title}**`, '', line(columns), line(columns.map(() => '---')), ...rows.map(line)].join('\n');
+  const table = [columns, columns.map(() => '---'), ...rows].map(line).join('\n');
+  return `### ${title}\n\n${table}\n\n\`npm run bench -- --only ${section}\``;
 }
 
 /** A figure that has a target. */
@@ -86,6 +92,36 @@ export const verdictTable = (verdicts: readonly Verdict[]): Table => ({
     target,
     value >= 100 ? whole(value) : String(Number(value.toPrecision(3))),
     met ? 'met' : 'missed',
+  ]),
+});
+
+export const valuesOf = (rounds: readonly Measured[] = [], field: keyof Measured): number[] =>
+  rounds.map((round) => round[field]);
+
+/** How many times as many requests as the other checkout: with the same processor time of the instance, and in the same time. */
+export interface Comparison {
+  readonly figure: string;
+  readonly byProcessorTime: Spread;
+  readonly byRate: Spread;
+}
+
+export const compare = (
+  figure: string,
+  own: readonly Measured[] = [],
+  others: readonly Measured[] = [],
+): Comparison => ({
+  figure,
+  byProcessorTime: ratios(valuesOf(others, 'micros'), valuesOf(own, 'micros')),
+  byRate: ratios(valuesOf(own, 'perSecond'), valuesOf(others, 'perSecond')),
+});
+
+export const comparisonTable = (comparisons: readonly Comparison[]): Table => ({
+  title: 'This checkout, compared with the other: how many times as many requests',
+  columns: ['', 'by processor time', 'by rate'],
+  rows: comparisons.map(({ figure, byProcessorTime, byRate }) => [
+    figure,
+    ratio(byProcessorTime),
+    ratio(byRate),
   ]),
 });
 

@@ -7,6 +7,7 @@ import { parseArgs } from 'node:util';
 import {
   type Bench,
   type Dataset,
+  isIncluded,
   makeDataset,
   type Options,
   type Result,
@@ -20,19 +21,27 @@ import { hooks } from './hooks.ts';
 import { intake } from './intake.ts';
 import { memory } from './memory.ts';
 import { polls } from './polls.ts';
-import { machine, renderMarkdown, renderTable, type Verdict, verdictTable } from './report.ts';
+import {
+  comparisonTable,
+  machine,
+  renderMarkdown,
+  renderTable,
+  type Verdict,
+  verdictTable,
+} from './report.ts';
 import { type Checkout, openCheckout } from './service.ts';
 import { waiting } from './waiting.ts';
 
 const SECTIONS: readonly Section[] = [polls, waiting, hooks, intake, growth, memory];
 const NAMES = SECTIONS.map(({ name }) => name);
+const COMPARED = SECTIONS.filter(({ isComparison }) => isComparison).map(({ name }) => name);
 
 const USAGE = `npm run bench -- [options]
 
   --only NAME       only this section; repeatable: ${NAMES.join(', ')}
   --kind NAME       only this kind of poll; repeatable: ${Object.keys(KINDS).join(', ')}
-  --store NAME      only this store in the sections polls and hooks; repeatable: ${Object.keys(STORES).join(', ')}
-  --against FOLDER  compares the polls of this checkout with those of another one, which must be built
+  --store NAME      only this store; repeatable: ${Object.keys(STORES).join(', ')}
+  --against FOLDER  compares this checkout with another one, which must be built: ${COMPARED.join(', ')}
   --rounds N        rounds that count, for each figure (default 5, quick 1)
   --seconds N       length of a round (default 2, quick 1)
   --leads N         leads of the large database of the growth section (default 1,000,000, quick 40,000)
@@ -59,14 +68,14 @@ function parseOptions(args: string[]): RunOptions {
     },
   });
   const { only, kind, store, quick, write, help, against } = values;
-  expectKnown('section', only, NAMES);
+  const sections = against === undefined ? NAMES : COMPARED;
+  expectKnown(against === undefined ? 'section' : 'section with --against', only, sections);
   expectKnown('kind', kind, Object.keys(KINDS));
   expectKnown('store', store, Object.keys(STORES));
   const partial = [...only, ...kind, ...store].length > 0 || quick || against !== undefined;
   if (write && partial) throw new Error('--write needs a whole run: give no option that leaves figures out');
-  const chosen = against === undefined ? only : ['polls'];
   return {
-    sections: SECTIONS.filter(({ name }) => chosen.length === 0 || chosen.includes(name)),
+    sections: SECTIONS.filter(({ name }) => sections.includes(name) && isIncluded(name, only)),
     kinds: kind,
     stores: store,
     ...{ quick, write, help, against },
@@ -95,17 +104,21 @@ const progress = (line: string) =>
 async function run(options: RunOptions, everything: Cleanup): Promise<boolean> {
   const folder = mkdtempSync(join(tmpdir(), 'leadtap-bench-'));
   everything.add(() => rmSync(folder, { recursive: true, force: true }));
+  const checkout = openCheckout('this', ROOT);
   const datasets = new Map<Checkout, Promise<Dataset>>();
   const shared: Omit<Bench, 'cleanup'> = {
     options,
     folder,
     progress,
     postgres: everything.own(await startBenchPostgres()),
-    checkout: openCheckout('this', ROOT),
-    other: options.against === undefined ? undefined : openCheckout('other', resolve(options.against)),
-    pollData: (checkout) => {
-      const dataset = datasets.get(checkout) ?? makeDataset(shared, checkout, 'polls', pollShape(options));
-      datasets.set(checkout, dataset);
+    checkout,
+    checkouts: [
+      checkout,
+      ...(options.against === undefined ? [] : [openCheckout('other', resolve(options.against))]),
+    ],
+    pollData: (of) => {
+      const dataset = datasets.get(of) ?? makeDataset(shared, of, 'polls', pollShape(options));
+      datasets.set(of, dataset);
       return dataset;
     },
   };
@@ -118,6 +131,8 @@ async function run(options: RunOptions, everything: Cleanup): Promise<boolean> {
     for (const table of result.tables) print(`\n${renderTable(table)}`);
     results.set(section.name, result);
   }
+  const comparisons = [...results.values()].flatMap((result) => result.comparisons ?? []);
+  if (comparisons.length > 0) print(`\n${renderTable(comparisonTable(comparisons))}`);
   const verdicts = [...results.values()].flatMap((result) => result.verdicts);
   if (verdicts.length > 0) print(`\n${renderTable(verdictTable(verdicts))}`);
   if (options.write) write(options, results, verdicts);
@@ -141,10 +156,11 @@ function write(
   const picture = [...results.values()].find((result) => result.picture !== undefined)?.picture;
   if (picture !== undefined) writeFileSync(join(ROOT, 'docs/images/performance.svg'), picture);
   const page = join(ROOT, 'docs/performance.md');
-  const tables = [...results.values()].flatMap((result) => result.tables).filter(({ isDetail }) => !isDetail);
   const text = [
-    `${at.slice(0, 10)}, ${cores} cores (${processor}), Node.js ${node}. Median of ${rounds} rounds of ${seconds} seconds; the lowest and highest round in brackets. [All figures](../tools/bench/results.json).`,
-    ...tables.map(renderMarkdown),
+    `${at.slice(0, 10)}, ${cores} cores (${processor}), Node.js ${node}. Medians of ${rounds} rounds. [All figures](../tools/bench/results.json), with the target of each.`,
+    ...[...results].flatMap(([name, { tables }]) =>
+      tables.filter(({ isDetail }) => !isDetail).map((table) => renderMarkdown(table, name)),
+    ),
   ].join('\n\n');
   writeFileSync(page, readFileSync(page, 'utf8').replace(MARKED, `$1\n${text}\n\n$2`));
 }

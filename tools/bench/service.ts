@@ -126,8 +126,8 @@ export async function serve(home: Home): Promise<Instance> {
 export type ProcessorTimes = ReadonlyMap<string, number>;
 
 export function processorTimes(pids: readonly number[], times = new Map<string, number>()): ProcessorTimes {
-  for (const tasks of pids.map((pid) => `/proc/${pid}/task`).filter((folder) => existsSync(folder)))
-    for (const task of readdirSync(tasks)) {
+  for (const tasks of pids.map((pid) => `/proc/${pid}/task`))
+    for (const task of unlessEnded(() => readdirSync(tasks))) {
       // `stat` counts in steps of 10 ms.
       const [nanoseconds = 0] = numbersIn(`${tasks}/${task}/schedstat`);
       times.set(task, nanoseconds);
@@ -140,10 +140,13 @@ export function processorTimes(pids: readonly number[], times = new Map<string, 
 export const spentMs = (before: ProcessorTimes, after: ProcessorTimes): number =>
   [...after].reduce((sum, [task, time]) => sum + time - (before.get(task) ?? 0), 0) / 1e6;
 
-/** A thread may end between the listing and the read. */
-function numbersIn(file: string): number[] {
+const numbersIn = (file: string): number[] =>
+  unlessEnded(() => readFileSync(file, 'utf8').split(/\s+/).filter(Boolean).map(Number));
+
+/** A process or a thread may end between the listing and the read. */
+function unlessEnded<T>(read: () => T[]): T[] {
   try {
-    return readFileSync(file, 'utf8').split(/\s+/).filter(Boolean).map(Number);
+    return read();
   } catch {
     return [];
   }
