@@ -1,16 +1,17 @@
 import { DatabaseSync } from '@photostructure/sqlite';
-import { type Bench, type Dataset, makeDataset, query, type Result, type Section } from './bench.ts';
 import {
-  EVERY_PLACE,
-  type Feed,
-  type History,
-  NEWEST,
-  pollRequest,
-  readFeed,
-  type Shape,
-  userId,
-} from './data.ts';
-import { atMost, micros, millis, ratio, ratios, spread, whole } from './report.ts';
+  type Bench,
+  type Dataset,
+  isIncluded,
+  makeDataset,
+  measureInTurns,
+  query,
+  type Result,
+  type Section,
+} from './bench.ts';
+import { STORES } from './contestants.ts';
+import { EVERY_PLACE, type Feed, type History, pollRequest, readFeed, type Shape, userId } from './data.ts';
+import { atMost, micros, millis, ratios, spread, whole } from './report.ts';
 import { type Instance, serve } from './service.ts';
 import { TARGETS } from './targets.ts';
 import { load, type Requests, type Target, writeRequests } from './wrk.ts';
@@ -94,8 +95,7 @@ async function addCopies(
 
 const QUERIES = {
   empty: ({ empty }: Feed) => empty,
-  newest: () => NEWEST,
-  since: ({ since }: Feed) => since,
+  page: ({ since }: Feed) => since,
 };
 type Kind = keyof typeof QUERIES;
 const KINDS = Object.keys(QUERIES) as Kind[];
@@ -130,7 +130,7 @@ async function serveSize(
   return {
     ...instance,
     serverPids: store === 'postgres' ? [dataset.postgresPid] : [],
-    requests: { empty: write('empty'), newest: write('newest'), since: write('since') },
+    requests: { empty: write('empty'), page: write('page') },
   };
 }
 
@@ -145,14 +145,12 @@ async function measureStore(bench: Bench, datasets: Record<Size, Dataset>, store
     await load(target, requests.empty, WARM_UP_SECONDS);
   for (const kind of KINDS) {
     bench.progress(`growth: ${store}, ${kind}`);
-    const costs: Record<Size, number[]> = { small: [], large: [] };
-    for (let round = 0; round <= bench.options.rounds; round += 1)
-      for (const size of round % 2 === 0 ? SIZES : [...SIZES].reverse()) {
-        const measured = await load(served[size], served[size].requests[kind], bench.options.seconds);
-        if (round > 0) costs[size].push(measured.micros + measured.serverMicros);
-      }
-    const growth = ratios(costs.large, costs.small);
-    polls.push({ kind, small: spread(costs.small), large: spread(costs.large), growth });
+    const costs = await measureInTurns(bench.options.rounds, SIZES, async (size) => {
+      const measured = await load(served[size], served[size].requests[kind], bench.options.seconds);
+      return measured.micros + measured.serverMicros;
+    });
+    const [small = [], large = []] = SIZES.map((size) => costs.get(size));
+    polls.push({ kind, small: spread(small), large: spread(large), growth: ratios(large, small) });
   }
   return { store, polls, startMs: served.large.startMs };
 }
@@ -166,37 +164,29 @@ async function measure(bench: Bench): Promise<Result> {
   };
   bench.progress(`growth: ${whole(leads)} leads`);
   await addCopies(datasets.large, large.history, leads);
-  const stores = [
-    await measureStore(bench, datasets, 'sqlite'),
-    await measureStore(bench, datasets, 'postgres'),
-  ];
+  const stores: Awaited<ReturnType<typeof measureStore>>[] = [];
+  for (const store of ['sqlite', 'postgres'] as const)
+    if (isIncluded(store, bench.options.stores)) stores.push(await measureStore(bench, datasets, store));
   const { leadsPerSecond } = datasets.large;
   return {
     tables: [
       {
-        isDetail: true,
-        title: `Processor time per poll, of instance and database, with 1,000 and with ${whole(leads)} leads`,
-        columns: ['', '1,000', whole(leads), 'ratio'],
-        rows: stores.flatMap(({ store, polls }) =>
-          polls.map(({ kind, small, large, growth }) => [
-            `${store}: ${kind}`,
-            micros(small.median),
-            micros(large.median),
-            ratio(growth),
-          ]),
-        ),
+        title: `What do ${whole(leads)} stored leads cost?`,
+        columns: [
+          '',
+          ...KINDS.flatMap((kind) => [`${kind} poll with 1,000`, `with ${whole(leads)}`]),
+          'start of the instance',
+        ],
+        rows: stores.map(({ store, polls, startMs }) => [
+          `Leadtap, ${STORES[store]}`,
+          ...polls.flatMap(({ small, large }) => [micros(small.median), micros(large.median)]),
+          millis(startMs),
+        ]),
       },
       {
-        isDetail: true,
-        title: `With ${whole(leads)} leads`,
-        columns: ['', 'value'],
-        rows: [
-          ...stores.map(({ store, startMs }) => [
-            `${store}: from the start of the process until it serves`,
-            millis(startMs),
-          ]),
-          ['sqlite: leads import, leads per second', whole(leadsPerSecond)],
-        ],
+        title: 'How fast is an import?',
+        columns: ['', 'leads per second'],
+        rows: [['leads import, SQLite', whole(leadsPerSecond)]],
       },
     ],
     verdicts: stores.flatMap(({ store, polls, startMs }) => [
