@@ -7,7 +7,6 @@ import { createHookStore } from '../../hooks/sql.ts';
 import type { WriteAllOutcome } from '../../intake/store.ts';
 import { toRejection } from '../../intake/write-all.ts';
 import { mayWrite } from '../../leads/access.ts';
-import { findPlacementProblems } from '../../leads/placement.ts';
 import { createRemoval } from '../../leads/removal-sql.ts';
 import { createLeadLists } from '../../leads/sql.ts';
 import type { ChangeTrackingStore } from '../../poll/store.ts';
@@ -21,8 +20,9 @@ import { asStoreError, isBusy, isDamage, isLockTimeout } from './errors.ts';
 import { GroupCommit } from './group-commit.ts';
 import { decodeLead } from './lead-columns.ts';
 import { preparePages } from './leads-read.ts';
-import { cachePlaces, encodeLeads, LeadWriter, preparePlaces } from './leads-write.ts';
+import { encodeLeads, LeadWriter } from './leads-write.ts';
 import { expectedVersion, findFaults, migrate, prepareSchema, readPlan } from './migrate.ts';
+import { ReadCache } from './read-cache.ts';
 import { prepareTasks, SQLITE } from './sql.ts';
 import { vacuum } from './vacuum.ts';
 
@@ -115,7 +115,8 @@ async function withConnection<T>(file: string, work: (connection: Connection) =>
 
 /** Prepares all statements of a store on one connection. */
 function prepareDatabase(connection: Connection, clock: Clock) {
-  const places = preparePlaces(connection);
+  const cache = new ReadCache(connection);
+  const accounts = prepareAccounts(connection);
   const lastStamp = connection.prepare<{ last_stamp: number }>(
     'SELECT last_stamp FROM companies WHERE id = ?',
   );
@@ -126,12 +127,13 @@ function prepareDatabase(connection: Connection, clock: Clock) {
   );
   return {
     connection,
-    accounts: prepareAccounts(connection),
-    places,
-    leads: new LeadWriter(connection, places, clock),
+    accounts,
+    findSender: cache.of(accounts.findAccount, ({ userId, tokenId }) => [userId, tokenId]),
+    leads: new LeadWriter(connection, cache, clock),
     readLeads: preparePages(connection),
     readChanges: prepareChangeLog(connection),
     runTask: prepareTasks(connection, clock),
+    clearCache: () => cache.clear(),
     /** A company without leads has the stamp 0. */
     readLastStamp: (companyId: string) => lastStamp.get(companyId)?.last_stamp || undefined,
     ping: () => ping.get(),
@@ -188,7 +190,11 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
   const sql: SqlDatabase = {
     dialect: SQLITE,
     read: (task) => read(({ runTask }) => runTask(task())),
-    write: (task) => write(({ runTask }) => runTask(task())),
+    write: (task) =>
+      write(({ runTask, clearCache }) => {
+        clearCache();
+        return runTask(task());
+      }),
   };
 
   const changeTracking: ChangeTrackingStore = {
@@ -248,28 +254,20 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
 
     async writeLeads(batch, writeOptions = {}) {
       const encoded = await encodeLeads(batch);
-      return write(({ leads }) => leads.write(encoded, writeOptions));
+      return write(({ leads }) => leads.inBatch((shared) => leads.write(encoded, writeOptions, shared)));
     },
     async writeAllLeads(batch, scope, sender, request) {
       const encoded = await encodeLeads(batch);
       return groupCommit
-        .write<WriteAllOutcome>(batch.length, ({ accounts, leads }) =>
-          sender && !mayWrite(accounts.findAccount(sender), sender.userId, scope)
+        .write<WriteAllOutcome>(batch.length, ({ findSender, leads }, shared) =>
+          sender && !mayWrite(findSender(sender), sender.userId, scope)
             ? { kind: 'account-changed' }
-            : leads.writeAll(encoded, scope, request),
+            : leads.writeAll(encoded, scope, request, shared),
         )
         .catch(toRejection);
     },
-    async findPlacementProblems(batch, writeOptions = {}) {
-      const places = cachePlaces(current.database.places);
-      return mapInSlices(batch, (lead) =>
-        read(({ leads }) => [
-          ...findPlacementProblems(lead, places),
-          ...leads.findOutsideScope(lead, writeOptions),
-          ...leads.findErased(lead, writeOptions),
-        ]),
-      );
-    },
+    findPlacementProblems: (batch, writeOptions = {}) =>
+      mapInSlices(batch, (lead) => read(({ leads }) => leads.findProblems(lead, writeOptions))),
     planLeads: (batch, writeOptions = {}) => read(({ leads }) => leads.plan(batch, writeOptions)),
     ...createLeadLists(sql, decodeLead),
     consumers: createConsumerStore(sql),
