@@ -22,15 +22,18 @@ export class Slices {
   #leads = 0;
   #begunAt = performance.now();
 
-  /** Call it before each lead. Waits for the next turn once this one has done enough. */
-  async beginLead(): Promise<void> {
+  /** Call it before each lead. Once this turn has done enough, the result is a promise: wait for it. */
+  beginLead(): Promise<void> | undefined {
     const isFull = this.#leads === MAX_LEADS_PER_TURN || performance.now() - this.#begunAt > MAX_MS_PER_TURN;
-    if (this.#leads > 0 && isFull) {
-      await takeTurn();
-      this.#leads = 0;
-      this.#begunAt = performance.now();
-    }
+    if (this.#leads > 0 && isFull) return this.#takeTurn();
     this.#leads += 1;
+    return undefined;
+  }
+
+  async #takeTurn(): Promise<void> {
+    await takeTurn();
+    this.#leads = 1;
+    this.#begunAt = performance.now();
   }
 }
 
@@ -42,8 +45,10 @@ export async function mapInSlices<Item, Result>(
   const slices = new Slices();
   const results: Result[] = [];
   for (const [index, item] of items.entries()) {
-    await slices.beginLead();
-    results.push(await map(item, index));
+    const turn = slices.beginLead();
+    if (turn) await turn;
+    const result = map(item, index);
+    results.push(isPromise(result) ? await result : result);
   }
   return results;
 }

@@ -102,7 +102,8 @@ async function parseIntake({ value }: IntakeContent, options: ReceiveOptions): P
   const slices = new Slices();
   for (const [index, item] of items.entries()) {
     if (errors.length >= MAX_ERRORS) break;
-    await slices.beginLead();
+    const turn = slices.beginLead();
+    if (turn) await turn;
     const parsed = parseItem(item, options);
     errors.push(...parsed.issues.map((issue) => toError(index, issue)));
     if (!parsed.lead) continue;

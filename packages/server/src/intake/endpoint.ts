@@ -120,12 +120,14 @@ export function createIntakeEndpoint(
     if (isRejected) throw rateLimitExceeded(verdict, LEAD_LIMIT_DETAIL);
   }
 
-  async function receive(exchange: Exchange, token: VerifiedToken, upload: Upload): Promise<IntakePayload> {
+  async function receive(exchange: Exchange, caller: Caller, upload: Upload): Promise<IntakePayload> {
     const { request, mediaType = 'application/json' } = exchange;
+    const { token } = caller;
+    // Before the account was checked. Otherwise it may change while the body arrives.
+    const hasArrived = request.complete;
     const bytes = await readBody(exchange, LEADS_BODY);
     upload.complete();
-    // The account may have changed while the body arrived.
-    let { user } = await callers.identifyAgain(exchange);
+    let { user } = hasArrived ? caller : await callers.identifyAgain(exchange);
     const idempotencyKey = idempotencyKeyOf(request);
     const contentType = request.headers['content-type'];
     const times = timesOf(token);
@@ -154,12 +156,13 @@ export function createIntakeEndpoint(
     throw new StoreUnavailableError(`the account of the sender has changed ${MAX_TRIES} times`);
   }
 
-  async function answer(exchange: Exchange, { token }: Caller): Promise<IntakePayload> {
+  async function answer(exchange: Exchange, caller: Caller): Promise<IntakePayload> {
     const { request } = exchange;
+    const { token } = caller;
     const upload = uploadBudget.open(token.userId, declaredBytes(request), request.complete);
     try {
       await consumeLeads(exchange, token.userId, 1, false);
-      return await receive(exchange, token, upload);
+      return await receive(exchange, caller, upload);
     } finally {
       upload.release();
     }
