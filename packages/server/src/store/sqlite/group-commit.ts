@@ -34,7 +34,10 @@ export class GroupCommit<Database extends { readonly connection: Connection; rea
         return () => resolve(value);
       };
       // Two turns: requests that have arrived during the last commit are checked in the first, and join this group in the second.
-      if (this.#queued.length === 0) void takeTurn().then(takeTurn).then(() => this.#commitNext());
+      if (this.#queued.length === 0)
+        void takeTurn()
+          .then(takeTurn)
+          .then(() => this.#commitNext());
       this.#queued.push({ leads, run, reject });
     });
   }
@@ -80,7 +83,9 @@ function writeAlone<Database extends { readonly connection: Connection; readonly
   { run, reject }: Part<Database>,
   database: Database,
 ): () => void {
-  const outcome = database.connection.savepoint(() => database.leads.inBatch((batch) => run(database, batch)));
+  const outcome = database.connection.savepoint(() =>
+    database.leads.inBatch((batch) => run(database, batch)),
+  );
   return 'error' in outcome ? () => reject(asStoreError(outcome.error)) : outcome.value;
 }
 
