@@ -164,6 +164,24 @@ export const organisationChecks = [
     assert.deepEqual((await apply(store, ACME, GLOBEX)).branches, count(0, 0, 3));
   }),
 
+  check('organisation: a user is added only if there is none of the id', async ({ store, openAnother }) => {
+    const other = await openAnother();
+    await apply(store, ACME, GLOBEX);
+    const add = (to: typeof ACME, name: string) => ({
+      companies: [{ ...to, users: [{ ...user('ada'), name }] }],
+    });
+    const outcomes = await Promise.all([
+      store.applyOrganisation(add(ACME, 'Ada'), { onlyNewUsers: true }),
+      other.applyOrganisation(add(ACME, 'Ada'), { onlyNewUsers: true }),
+    ]);
+    assert.deepEqual(outcomes.map(({ kind }) => kind).sort(), ['applied', 'conflict']);
+    assert.deepEqual(await store.applyOrganisation(add(GLOBEX, 'Eve'), { onlyNewUsers: true }), {
+      kind: 'conflict',
+      conflicts: [{ kind: 'user-exists', userId: 'ada', companyId: 'acme' }],
+    });
+    assert.equal((await store.findUser('ada'))?.name, 'Ada');
+  }),
+
   check('organisation: a second store reads it at once', async ({ store, openAnother }) => {
     const other = await openAnother();
     await apply(store, ACME);

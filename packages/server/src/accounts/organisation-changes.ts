@@ -9,7 +9,7 @@ import {
   type User,
   type UserInput,
 } from './records.ts';
-import type { ApplyOutcome, OrganisationConflict, StatusOfCompany } from './store.ts';
+import type { ApplyOptions, ApplyOutcome, OrganisationConflict, StatusOfCompany } from './store.ts';
 
 /** The statuses of a new company whose file lists none. */
 export const DEFAULT_STATUSES: readonly Status[] = [
@@ -100,8 +100,14 @@ export class OrganisationDifference {
   readonly conflicts: OrganisationConflict[] = [];
   readonly dropped: DroppedStatus[] = [];
   readonly #storedValues = new Map<string, readonly string[]>();
+  readonly #onlyNewUsers: boolean;
 
-  constructor(stored: StoredOrganisation, organisation: Organisation) {
+  constructor(
+    stored: StoredOrganisation,
+    organisation: Organisation,
+    { onlyNewUsers = false }: ApplyOptions = {},
+  ) {
+    this.#onlyNewUsers = onlyNewUsers;
     this.companies = new ComparedTable(stored.companies, byId);
     this.branches = new ComparedTable(stored.branches, byPlace);
     this.departments = new ComparedTable(stored.departments, byPlace);
@@ -168,7 +174,9 @@ export class OrganisationDifference {
   #addUser(companyId: string, input: UserInput): void {
     const existing = this.users.find(input.id);
     const { name = null, email = null, companyId: existingCompanyId = companyId } = existing ?? {};
-    if (existingCompanyId === companyId) this.users.add({ name, email, ...input, companyId });
+    if (existing && this.#onlyNewUsers)
+      this.conflicts.push({ kind: 'user-exists', userId: input.id, companyId: existingCompanyId });
+    else if (existingCompanyId === companyId) this.users.add({ name, email, ...input, companyId });
     else
       this.conflicts.push({
         kind: 'user-in-another-company',

@@ -23,7 +23,7 @@ import {
   type StoredOrganisation,
 } from './organisation-changes.ts';
 import { idInCompany, type Organisation, type User } from './records.ts';
-import type { AccountStore, ApplyOutcome, StatusOfCompany, StoredCompany } from './store.ts';
+import type { AccountStore, ApplyOptions, ApplyOutcome, StatusOfCompany, StoredCompany } from './store.ts';
 
 const COMPANIES: Table<CompanyRow> = { name: 'companies', key: ['id'], types: { id: 'text', name: 'text' } };
 
@@ -130,7 +130,7 @@ export function createOrganisationMethods({
 }: SqlDatabase): Required<Pick<AccountStore, 'applyOrganisation' | 'organisation'>> {
   const sql = prepareSql(dialect);
   return {
-    applyOrganisation: (organisation) => write(() => applyOrganisation(sql, organisation)),
+    applyOrganisation: (organisation, options) => write(() => applyOrganisation(sql, organisation, options)),
 
     organisation: {
       readCompanies: (afterId, limit) =>
@@ -159,9 +159,13 @@ export function createOrganisationMethods({
   };
 }
 
-function* applyOrganisation(sql: Statements, organisation: Organisation): SqlTask<ApplyOutcome> {
+function* applyOrganisation(
+  sql: Statements,
+  organisation: Organisation,
+  options?: ApplyOptions,
+): SqlTask<ApplyOutcome> {
   yield* lock(LOCK_USERS);
-  const difference = new OrganisationDifference(yield* readStored(sql, organisation), organisation);
+  const difference = new OrganisationDifference(yield* readStored(sql, organisation), organisation, options);
   const { conflicts } = difference;
   if (conflicts.length > 0) return { kind: 'conflict', conflicts };
   yield* queryInChunks(sql.addCompanies, difference.companies.changed);

@@ -44,7 +44,14 @@ export type OrganisationConflict =
       readonly departmentId: string;
       readonly branchId: string;
       readonly existingBranchId: string;
-    };
+    }
+  /** Only with `onlyNewUsers`. */
+  | { readonly kind: 'user-exists'; readonly userId: string; readonly companyId: string };
+
+export interface ApplyOptions {
+  /** A user who exists already is a conflict, and not updated. */
+  readonly onlyNewUsers?: boolean;
+}
 
 export type ApplyOutcome =
   | { readonly kind: 'applied'; readonly changes: OrganisationChanges }
@@ -84,7 +91,7 @@ export interface OrganisationReader {
 
 /** Companies, users and tokens in a database. */
 export interface AccountStore {
-  applyOrganisation(organisation: Organisation): Promise<ApplyOutcome>;
+  applyOrganisation(organisation: Organisation, options?: ApplyOptions): Promise<ApplyOutcome>;
   /** Absent: the organisation cannot be exported. */
   readonly organisation?: OrganisationReader;
   /** Sorted by id, starting after `afterId`: page by page for any number of users. */

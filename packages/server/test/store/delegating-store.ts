@@ -1,4 +1,5 @@
 import type {
+  ApplyOptions,
   IdempotentRequest,
   IssuedToken,
   LeadInput,
@@ -30,8 +31,8 @@ export class DelegatingStore implements Store {
   readPage(query: PageQuery) {
     return this.inner.readPage(query);
   }
-  applyOrganisation(organisation: Organisation) {
-    return this.inner.applyOrganisation(organisation);
+  applyOrganisation(organisation: Organisation, options?: ApplyOptions) {
+    return this.inner.applyOrganisation(organisation, options);
   }
   listUsers(afterId: string | undefined, limit: number) {
     return this.inner.listUsers(afterId, limit);

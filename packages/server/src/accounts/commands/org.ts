@@ -122,6 +122,7 @@ function explainConflict(conflict: OrganisationConflict): string[] {
       `To move the user, run \`leadtap user remove ${userId}\`, then apply the file again. Otherwise use another id.`,
     ];
   }
+  if (conflict.kind === 'user-exists') return [`User ${conflict.userId} exists already.`];
   const { departmentId, companyId, branchId, existingBranchId } = conflict;
   return [
     `Department ${departmentId} of company ${companyId} belongs to branch ${existingBranchId}, not to ${branchId}.`,

@@ -104,16 +104,17 @@ async function addUser(context: CommandContext, options: UserOptions, id: string
   const wanted = toUserInput(options, id);
   const user = await withStore(context, async (store): Promise<User> => {
     const { statuses: _kept, ...company } = await findCompany(store, wanted.companyId);
-    const existing = await store.findUser(id);
+    const user = { ...wanted, branchId: findBranchId(company, wanted) };
+    const organisation = { companies: [{ ...company, users: [user] }] };
+    const outcome = await store.applyOrganisation(organisation, { onlyNewUsers: true });
+    if (outcome.kind === 'applied') return user;
+    const existing = outcome.conflicts.find((conflict) => conflict.kind === 'user-exists');
     if (existing)
       throw new Failure(
         'conflict',
         `user ${id} exists already, in company ${existing.companyId}; nothing was changed`,
         `\`leadtap user set ${id}\` changes a user.`,
       );
-    const user = { ...wanted, branchId: findBranchId(company, wanted) };
-    const outcome = await store.applyOrganisation({ companies: [{ ...company, users: [user] }] });
-    if (outcome.kind === 'applied') return user;
     throw new Failure('conflict', `company ${company.id} was changed meanwhile`, 'Run the command again.');
   });
   if (options.json) return writeJson(context.stdout, user);
