@@ -1,6 +1,6 @@
 import { RATE_LIMITS, USER_WINDOWS } from '@leadtap/contract';
-import { LRUCache } from 'lru-cache';
 import type { Clock } from '../clock.ts';
+import { GenerationCache } from '../generation-cache.ts';
 
 /** A limit: at most `quota` requests in a window of `windowS` seconds. */
 export interface Policy {
@@ -72,9 +72,9 @@ export function toVerdict(
 }
 
 /**
- * So many users or addresses are counted at a time, with about 240 bytes each. With more, those that have been inactive for longest
- * are evicted. They then have their full quota again, which is better than to reject a user who has not used it up. An installation
- * with more active users shares its limits over Redis, which counts all of them.
+ * So many users or addresses that were active last are counted, with about 120 bytes each, and at most twice as many. With more,
+ * those that have been inactive for longest are evicted. They then have their full quota again, which is better than to reject a
+ * user who has not used it up. An installation with more active users shares its limits over Redis, which counts all of them.
  */
 const MAX_KEYS = 200_000;
 
@@ -85,13 +85,12 @@ type Windows = number[];
 export class MemoryLimiter implements Limiter {
   readonly #policies: readonly Policy[];
   readonly #clock: Clock;
-  readonly #windows: LRUCache<string, Windows>;
+  readonly #windows: GenerationCache<Windows>;
 
   constructor(policies: readonly Policy[], clock: Clock, maxKeys: number = MAX_KEYS) {
     this.#policies = policies;
     this.#clock = clock;
-    // `max` would allocate the memory of all keys at once.
-    this.#windows = new LRUCache({ maxSize: maxKeys, sizeCalculation: () => 1 });
+    this.#windows = new GenerationCache(maxKeys);
   }
 
   consume(key: string, units = 1): Verdict {

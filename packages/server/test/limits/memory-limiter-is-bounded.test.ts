@@ -4,7 +4,7 @@ import { collectGarbage } from '../../../testing/harness/collect-garbage.ts';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { USER_POLICIES } from '../../src/limits/limiter.ts';
 
-const MAX_BYTES_PER_USER = 250;
+const MAX_BYTES_PER_USER = 200;
 
 function heldBytes(): number {
   collectGarbage();
@@ -25,7 +25,7 @@ describe('the memory limiter', () => {
     expect(limiter.consume('last').violated).toEqual([]);
   });
 
-  it('uses at most 250 bytes for a user', () => {
+  it('uses at most 200 bytes for a user', () => {
     const limiter = new MemoryLimiter(USER_POLICIES, manualClock());
     const users = 50_000;
     const before = heldBytes();
@@ -44,7 +44,7 @@ describe('a memory limiter with as many users as it may count', () => {
 
   it('rejects no further user, and evicts only those that are inactive', () => {
     const clock = manualClock();
-    const limiter = new MemoryLimiter(POLICIES, clock, 4);
+    const limiter = new MemoryLimiter(POLICIES, clock, 2);
     const consume = (key: string) => limiter.consume(key).violated;
     for (const user of ['ada', 'ben']) for (let i = 0; i < 2; i += 1) expect(consume(user)).toEqual(ALLOWED);
     for (const user of ['cleo', 'dan', 'eve', 'fay', 'gus']) {

@@ -24,9 +24,9 @@ export interface CacheLimits extends AccountLimits {
 
 const MIB = 1024 * 1024;
 
-/** About 100,000 tokens and users with ids of usual length. With a limit of entries, `lru-cache` would allocate all of them at the start. */
 const CACHE_LIMITS: CacheLimits = {
-  maxAccountBytes: 35 * MIB,
+  /** About 100,000 tokens and users with ids of usual length. */
+  maxAccountBytes: 22 * MIB,
   maxFeedBytes: 16 * MIB,
 };
 
@@ -49,7 +49,7 @@ const UNKNOWN_ACCOUNT: Account = { isRevoked: false, user: undefined };
 /**
  * Caches users, token ids and rendered leads. No poll is answered with stale data: each poll first waits for a revalidation,
  * a query that begins after the poll has arrived and returns all changes since the one before it. Whatever has changed is
- * invalidated before the poll continues. Entries are evicted by LRU, so the cache is bounded.
+ * invalidated before the poll continues. Entries that were not used for longest are evicted, so the cache is bounded.
  */
 export class PollCache implements ChangeSource {
   readonly #store: PollStore;
