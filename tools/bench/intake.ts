@@ -10,7 +10,7 @@ import {
 import { STORES } from './contestants.ts';
 import { leadOf, leadsRequest, type Shape, userId, WHOLE_COMPANY } from './data.ts';
 import { preparePgbench } from './pgbench.ts';
-import { atLeast, compare, cost, median, spread, valuesOf, whole } from './report.ts';
+import { atLeast, compare, cost, median, millis, spread, valuesOf, whole } from './report.ts';
 import { serve } from './service.ts';
 import { TARGETS } from './targets.ts';
 import { load, type Measured, writeRequests } from './wrk.ts';
@@ -35,7 +35,7 @@ function requestsOf({ tokens }: Dataset, leadsOfEach: number): string[] {
   });
 }
 
-/** One instance, which gets single leads and arrays. */
+/** One instance, which gets one lead after the other, single leads over many connections, and arrays. */
 async function startContestant(bench: Bench, dataset: Dataset, store: 'sqlite' | 'postgres') {
   const { seconds, quick } = bench.options;
   const home = dataset[store];
@@ -47,6 +47,7 @@ async function startContestant(bench: Bench, dataset: Dataset, store: 'sqlite' |
   const arrays = writeRequests(`${file}-arrays`, requestsOf(dataset, ARRAY));
   await load(target, single, quick ? 1 : WARM_UP_SECONDS);
   return async () => ({
+    alone: await load(target, single, seconds, 1),
     single: await load(target, single, seconds),
     arrays: await load(target, arrays, seconds, ARRAY_CONNECTIONS),
   });
@@ -66,17 +67,18 @@ async function measureStore(bench: Bench, datasets: readonly Dataset[], store: '
     return contestant();
   });
   const [own = [], others = []] = [...rounds.values()];
-  const of = (measured: typeof own, kind: 'single' | 'arrays'): Measured[] =>
+  const of = (measured: typeof own, kind: keyof (typeof own)[number]): Measured[] =>
     measured.map((round) => round[kind]);
   const single = of(own, 'single');
   return {
     store,
+    aloneMs: spread(valuesOf(of(own, 'alone'), 'perSecond').map((rate) => 1000 / rate)),
     single: spread(valuesOf(single, 'perSecond')),
     micros: spread(valuesOf(single, 'micros')),
     serverMicros: median(valuesOf(single, 'serverMicros')),
     arrays: spread(valuesOf(of(own, 'arrays'), 'perSecond').map((rate) => rate * ARRAY)),
     plain: plain.length > 0 ? spread(plain) : undefined,
-    comparisons: (['single', 'arrays'] as const)
+    comparisons: (['alone', 'single', 'arrays'] as const)
       .filter(() => others.length > 0)
       .map((kind) => compare(`${STORES[store]}: leads in, ${kind}`, of(own, kind), of(others, kind))),
   };
@@ -92,17 +94,18 @@ async function measure(bench: Bench): Promise<Result> {
   return {
     tables: [
       {
-        title: 'How many leads per second does POST /leads take?',
-        columns: ['', 'single leads', 'cost of a lead', `in arrays of ${ARRAY}`],
-        rows: figures.flatMap(({ store, single, micros, serverMicros, arrays, plain }) => [
+        title: 'How fast does a lead get in?',
+        columns: ['', 'one lead alone', 'leads per second', 'cost of a lead', `in arrays of ${ARRAY}`],
+        rows: figures.flatMap(({ store, aloneMs, single, micros, serverMicros, arrays, plain }) => [
           [
             `Leadtap, ${STORES[store]}`,
+            millis(aloneMs.median),
             whole(single.median),
             cost(micros.median, serverMicros),
             whole(arrays.median),
           ],
           ...(plain
-            ? [['PostgreSQL alone: lock, INSERT, COMMIT (pgbench)', whole(plain.median), '', '']]
+            ? [['PostgreSQL alone: lock, INSERT, COMMIT (pgbench)', '', whole(plain.median), '', '']]
             : []),
         ]),
       },

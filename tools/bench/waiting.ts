@@ -4,6 +4,7 @@ import {
   type Dataset,
   isIncluded,
   makeDataset,
+  type Options,
   openStore,
   type Result,
   type Section,
@@ -18,8 +19,12 @@ import { load, writeRequests } from './wrk.ts';
 
 /** Half of the users hold polls, the other half polls as usual. */
 const COMPANIES = 10;
-const SHAPE: Shape = { companies: COMPANIES, usersOf: () => 2000, places: WHOLE_COMPANY };
-const HOLDING_USERS = 1000;
+const holdingUsers = ({ quick }: Options): number => (quick ? 100 : 1000);
+const shapeOf = (options: Options): Shape => ({
+  companies: COMPANIES,
+  usersOf: () => 2 * holdingUsers(options),
+  places: WHOLE_COMPANY,
+});
 const HELD_FOR_LATENCY = 1000;
 const CLIENTS_OF_LEAD = HELD_FOR_LATENCY / COMPANIES;
 const RETRY_MS = 1000;
@@ -113,11 +118,13 @@ async function measureLatency(
 /** Ordinary polls alone and beside 10,000 held polls, in alternate rounds. */
 async function measureMany(bench: Bench, dataset: Dataset, instance: Instance) {
   const { rounds, seconds, quick } = bench.options;
-  const held = COMPANIES * HOLDING_USERS;
+  const held = COMPANIES * holdingUsers(bench.options);
   const future = sinceQuery(Date.now() + 24 * 3600 * 1000);
   const requests = writeRequests(
     `${bench.folder}/requests-beside`,
-    usersFrom(HOLDING_USERS, held).map((id) => pollRequest(dataset.tokens.get(id) ?? '', future)),
+    usersFrom(holdingUsers(bench.options), held).map((id) =>
+      pollRequest(dataset.tokens.get(id) ?? '', future),
+    ),
   );
   const pollCost = async () => (await load(instance, requests, seconds)).micros;
   await load(instance, requests, quick ? 1 : WARM_UP_SECONDS);
@@ -159,7 +166,7 @@ async function measureStore(bench: Bench, dataset: Dataset, store: 'sqlite' | 'p
 }
 
 async function measure(bench: Bench): Promise<Result> {
-  const dataset = await makeDataset(bench, bench.checkout, 'waiting', SHAPE);
+  const dataset = await makeDataset(bench, bench.checkout, 'waiting', shapeOf(bench.options));
   const figures: Awaited<ReturnType<typeof measureStore>>[] = [];
   for (const store of ['sqlite', 'postgres'] as const)
     if (isIncluded(store, bench.options.stores)) figures.push(await measureStore(bench, dataset, store));
