@@ -79,7 +79,7 @@ export class KeyReused extends Error {
 
 /** A derived id that exists shows that the key was used before and has been forgotten. Throws `KeyReused`. */
 export function requireUnusedKey(
-  results: readonly WrittenLead[],
+  results: readonly Pick<WrittenLead, 'kind' | 'id'>[],
   request: IdempotentRequest | undefined,
 ): void {
   if (results.some(({ kind, id }) => kind === 'updated' && request?.derivedIds.has(id)))

@@ -5,12 +5,16 @@ import type { LeadResult, WrittenLead } from '../leads/store.ts';
 import { KeyReused } from './idempotency.ts';
 import type { WriteAllOutcome } from './store.ts';
 
+type Rejected = Extract<LeadResult, { kind: 'rejected' }>;
+/** A lead that is written, or will be. */
+type Accepted = Pick<WrittenLead, 'kind'>;
+
 /** Thrown inside a transaction, so that it is rolled back. */
 export class LeadsRejected extends Error {
   override readonly name = 'LeadsRejected';
   readonly problems: Extract<WriteAllOutcome, { kind: 'rejected' }>['problems'];
 
-  constructor(leads: readonly LeadInput[], results: readonly LeadResult[], places: Places) {
+  constructor(leads: readonly LeadInput[], results: readonly (Accepted | Rejected)[], places: Places) {
     super('at least one of the leads was rejected');
     this.problems = results.map((result, index) => {
       const lead = leads[index];
@@ -24,12 +28,12 @@ export class LeadsRejected extends Error {
 }
 
 /** Throws `LeadsRejected` if a lead was rejected. */
-export function requireAllWritten(
+export function requireAllWritten<Written extends Accepted>(
   leads: readonly LeadInput[],
-  results: readonly LeadResult[],
+  results: readonly (Written | Rejected)[],
   places: Places,
-): WrittenLead[] {
-  const written = results.filter((result) => result.kind !== 'rejected');
+): Written[] {
+  const written = results.filter((result): result is Written => result.kind !== 'rejected');
   if (written.length < results.length) throw new LeadsRejected(leads, results, places);
   return written;
 }

@@ -14,6 +14,7 @@ const CHECKSUMS = {
   },
   postgres: {
     '0001_schema.sql': '3e39abd719d5b8123ec5b774cae4aed281039e0408686d4471bb7b667ebcd1fd',
+    '0002_functions_for_writes.sql': '0c441239dde4389a9adfeeefb17bd1b8f12048fa6f1d2d3a6843f3b26146dfe5',
   },
 } as const;
 
@@ -23,6 +24,7 @@ const CHECKSUMS = {
  */
 const LEAD_FUNCTIONS = {
   '0001_schema.sql': 'c9e8aa601dd5af933aba97d99d20476599613860bc778d5722bfa71c7afa8848',
+  '0002_functions_for_writes.sql': '21588bda77095384fc5f7d542085bfdd42d0805969b7d68bdbfd7f6952a6a55d',
 } as const;
 
 const migrationsOf = (engine: 'sqlite' | 'postgres') =>

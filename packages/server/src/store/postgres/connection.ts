@@ -11,6 +11,11 @@ export interface Session {
   query<Row>(text: string, values?: readonly SqlValue[]): Promise<Row[]>;
 }
 
+export interface TransactionSession extends Session {
+  /** Sends the last statement of the transaction and COMMIT in one round trip. If the statement fails, nothing is committed. */
+  queryAndCommit<Row>(text: string, values?: readonly SqlValue[]): Promise<Row[]>;
+}
+
 export interface QueryOptions {
   /** Aborted when the client has disconnected: its query is not started. One that runs ends within its timeouts. */
   readonly signal?: AbortSignal | undefined;
@@ -20,6 +25,13 @@ export interface QueryOptions {
 export interface TransactionOptions {
   readonly statementTimeoutMs?: number;
   readonly lockTimeoutMs?: number;
+  /** Further `SET LOCAL` statements. */
+  readonly settings?: string;
+  /**
+   * The first statement. It is sent with BEGIN, in one round trip. It must change nothing: if BEGIN failed, it would run as a
+   * transaction of its own.
+   */
+  readonly opening?: { readonly text: string; readonly values: readonly SqlValue[] };
 }
 
 /** As for PostgreSQL. For work whose duration depends on the size of a table. */
@@ -65,6 +77,8 @@ export class Database {
       application_name: 'leadtap',
       connectionTimeoutMillis: Math.ceil(this.#timeouts.connectLimitMs / this.#connectAttempts),
       keepAlive: true,
+      // A statement may be sent before the response to the one before it has arrived.
+      pipeline: true,
       ...(signal && { stream: () => openSocket(signal) }),
       // A database that hangs never confirms the end of a connection; the process must be able to exit all the same.
       allowExitOnIdle: true,
@@ -105,14 +119,19 @@ export class Database {
     });
   }
 
-  /** `work` may run more than once: after a deadlock or a serialization failure the transaction is retried. */
-  async transaction<T>(
-    work: (session: Session) => Promise<T>,
-    { statementTimeoutMs = STATEMENT_TIMEOUT_MS, lockTimeoutMs = LOCK_TIMEOUT_MS }: TransactionOptions = {},
+  /**
+   * `work` gets the rows of the opening statement. It may run more than once: after a deadlock or a serialization failure the
+   * transaction is retried.
+   */
+  async transaction<T, Row>(
+    work: (session: TransactionSession, opened: Row[]) => Promise<T>,
+    options: TransactionOptions = {},
   ): Promise<T> {
+    const { statementTimeoutMs = STATEMENT_TIMEOUT_MS, lockTimeoutMs = LOCK_TIMEOUT_MS } = options;
+    const { settings = '', opening } = options;
     const begin = `BEGIN ISOLATION LEVEL READ COMMITTED;
       SET LOCAL statement_timeout = ${statementTimeoutMs}; SET LOCAL lock_timeout = ${lockTimeoutMs};
-      SET LOCAL idle_in_transaction_session_timeout = ${this.#timeouts.idleLimitMs}`;
+      SET LOCAL idle_in_transaction_session_timeout = ${this.#timeouts.idleLimitMs}; ${settings}`;
     const timeoutMs =
       statementTimeoutMs === NO_TIMEOUT_MS ? NO_TIMEOUT_MS : statementTimeoutMs + CLIENT_GRACE_MS;
     // It waits for no lock. On a connection that the network has lost, it is the statement that gets no answer.
@@ -121,7 +140,7 @@ export class Database {
     for (let tries = 1; ; tries += 1) {
       try {
         return await this.#withClient((client) =>
-          runTransaction(client, `${begin}${discardPlans}`, work, { beginMs, timeoutMs }),
+          runTransaction(client, `${begin}${discardPlans}`, work, { beginMs, timeoutMs, opening }),
         );
       } catch (error) {
         if (isStalePlan(error) && discardPlans === '') discardPlans = '; DISCARD PLANS';
@@ -186,23 +205,49 @@ async function runQuery<Row>(
   return rows as Row[];
 }
 
-async function runTransaction<T>(
+interface RunOptions {
+  readonly opening?: TransactionOptions['opening'] | undefined;
+  readonly beginMs: number;
+  readonly timeoutMs: number;
+}
+
+async function runTransaction<T, Row>(
   client: pg.PoolClient,
   begin: string,
-  work: (session: Session) => Promise<T>,
-  { beginMs, timeoutMs }: { readonly beginMs: number; readonly timeoutMs: number },
+  work: (session: TransactionSession, opened: Row[]) => Promise<T>,
+  { beginMs, timeoutMs, opening }: RunOptions,
 ): Promise<T> {
-  await runQuery(client, begin, [], beginMs);
+  const query = <R>(text: string, values: readonly SqlValue[] = []) =>
+    runQuery<R>(client, text, values, timeoutMs);
+  let isEnded = false;
+  const queryAndCommit = async <R>(text: string, values?: readonly SqlValue[]): Promise<R[]> => {
+    isEnded = true;
+    // COMMIT rolls back if the statement has failed.
+    const [rows] = await settleBoth(query<R>(text, values), query('COMMIT'));
+    return rows;
+  };
   try {
-    const result = await work({ query: (text, values = []) => runQuery(client, text, values, timeoutMs) });
-    await runQuery(client, 'COMMIT', [], timeoutMs);
+    const [, opened] = await settleBoth(
+      runQuery(client, begin, [], beginMs),
+      opening ? query<Row>(opening.text, opening.values) : [],
+    );
+    const result = await work({ query, queryAndCommit }, opened);
+    if (!isEnded) await query('COMMIT');
     return result;
   } catch (error) {
     // Without a ROLLBACK the connection cannot be used again. Its error must not hide the first one.
-    if (!isBrokenConnection(error))
-      await runQuery(client, 'ROLLBACK', [], timeoutMs).catch(() => void client.end());
+    if (!isEnded && !isBrokenConnection(error)) await query('ROLLBACK').catch(() => void client.end());
     throw error;
   }
+}
+
+/** Waits for both, because the connection must not be used for something else before; then throws the first error. */
+async function settleBoth<First, Second>(
+  first: Promise<First>,
+  second: Promise<Second> | Second,
+): Promise<[First, Second]> {
+  await Promise.allSettled([first, second]);
+  return [await first, await second];
 }
 
 /** Until the transaction ends, no other transaction adds leads to these companies. */

@@ -1,4 +1,4 @@
--- The two functions that name every column of a lead. `leadtap migrate` creates them again before it runs new migrations, with the
+-- The functions that name every column of a lead, and those that writes of leads call. `leadtap migrate` creates them again before it runs new migrations, with the
 -- columns of LEAD_FIELDS (lead-functions.ts). To change this file, add a migration too, so that databases get the change; it may be
 -- empty.
 
@@ -196,3 +196,109 @@ BEGIN
   ) AS lead;
 END $$;
 COMMENT ON FUNCTION leadtap.read_page(text, text, text, bigint, integer, integer) IS 'A page of the leads of a company, a branch or a department, under the lock of the company.';
+
+-- What a write of leads depends on: accounts, used keys, places, statuses, stored leads. refs has the company, branch, department and id
+-- of each lead; an id that the sender has not given is left out. With locks, it first takes the locks of the companies and of the
+-- senders (users and tokens are parallel arrays; a token may be null), and locks the stored leads, until the transaction ends.
+-- Volatile: every statement has its own snapshot in READ COMMITTED, and sees what was committed while it waited for a lock.
+-- Settings and limits are those of leadtap.read_page. Leads and keys are searched for in the order of the index, as in
+-- leadtap.leads_before_insert.
+CREATE OR REPLACE FUNCTION leadtap.read_batch(
+  refs json, users text[], tokens text[], key_company text, keys text[], locks boolean,
+  OUT now_ms bigint, OUT accounts json, OUT requests json, OUT companies json, OUT branches json, OUT departments json,
+  OUT existing json, OUT erased json
+) LANGUAGE plpgsql VOLATILE
+  SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+  SET plan_cache_mode = force_generic_plan SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  company_ids text[] := ARRAY(SELECT DISTINCT r.company_id FROM json_to_recordset(refs) AS r (company_id text));
+  has_ids boolean := EXISTS (SELECT FROM json_to_recordset(refs) AS r (id text) WHERE r.id IS NOT NULL);
+BEGIN
+  IF locks THEN
+    PERFORM leadtap.lock_companies(company_ids);
+    -- After the locks of the companies: a write that waits for one must not delay a revocation. In the order of
+    -- leadtap.lock_changed_accounts.
+    PERFORM pg_advisory_xact_lock_shared(leadtap.lock_class() + 1, a.key)
+       FROM (SELECT DISTINCT leadtap.account_lock(id) AS key FROM unnest(users) AS id WHERE id IS NOT NULL ORDER BY 1) AS a;
+    PERFORM pg_advisory_xact_lock_shared(leadtap.lock_class() + 2, a.key)
+       FROM (SELECT DISTINCT leadtap.account_lock(id) AS key FROM unnest(tokens) AS id WHERE id IS NOT NULL ORDER BY 1) AS a;
+    -- A lead that another transaction deletes meanwhile is not found below, and added again.
+    IF has_ids THEN
+      PERFORM FROM (SELECT DISTINCT o.company_id COLLATE "C" AS company_id, o.id COLLATE "C" AS id
+                      FROM json_to_recordset(refs) AS o (company_id text, id text) WHERE o.id IS NOT NULL ORDER BY 1, 2) AS r
+        CROSS JOIN LATERAL (SELECT o.id, o.created_at FROM leadtap.leads AS o
+                             WHERE o.company_id = r.company_id AND o.id >= r.id ORDER BY o.id LIMIT 1) AS k
+        CROSS JOIN LATERAL (SELECT FROM leadtap.leads AS o WHERE o.company_id = r.company_id AND o.created_at = k.created_at
+                             LIMIT 1 FOR NO KEY UPDATE) AS l
+       WHERE k.id = r.id;
+    END IF;
+  END IF;
+
+  now_ms := leadtap.clock_ms();
+  IF cardinality(users) > 0 THEN
+    SELECT json_agg(json_build_object(
+             'isRevoked', EXISTS (SELECT FROM leadtap.revoked_tokens AS t WHERE t.token_id = sender.token_id),
+             'user', (SELECT json_build_object(
+                        'id', u.id, 'companyId', u.company_id, 'email', u.email, 'name', u.name, 'plan', u.plan,
+                        'accessLevel', u.access_level, 'branchId', u.branch_id, 'departmentId', u.department_id)
+                        FROM leadtap.users AS u WHERE u.id = sender.user_id))
+             ORDER BY sender.ordinality)
+      INTO accounts FROM unnest(users, tokens) WITH ORDINALITY AS sender (user_id, token_id, ordinality);
+  END IF;
+  IF cardinality(keys) > 0 THEN
+    SELECT json_agg(k) INTO requests FROM unnest(keys) AS r (key_hash)
+     CROSS JOIN LATERAL (SELECT o.key_hash, o.body_hash, o.results FROM leadtap.idempotency_keys AS o
+                          WHERE o.company_id = key_company AND o.key_hash >= r.key_hash ORDER BY o.key_hash LIMIT 1) AS k
+     WHERE k.key_hash = r.key_hash;
+  END IF;
+
+  SELECT json_agg(json_build_object('id', c.id, 'statuses', ARRAY(
+           SELECT json_build_object('value', s.value, 'label', s.label)
+             FROM leadtap.statuses AS s WHERE s.company_id = c.id ORDER BY s.position)))
+    INTO companies FROM leadtap.companies AS c WHERE c.id = ANY (company_ids);
+  SELECT json_agg(r) INTO branches
+    FROM (SELECT DISTINCT o.company_id, o.branch_id AS id FROM json_to_recordset(refs) AS o (company_id text, branch_id text)) AS r
+   CROSS JOIN LATERAL (SELECT FROM leadtap.branches AS b WHERE b.company_id = r.company_id AND b.id = r.id LIMIT 1) AS b;
+  SELECT json_agg(json_build_object('company_id', r.company_id, 'id', r.id, 'branch_id', d.branch_id)) INTO departments
+    FROM (SELECT DISTINCT o.company_id, o.department_id AS id
+            FROM json_to_recordset(refs) AS o (company_id text, department_id text)) AS r
+   CROSS JOIN LATERAL (SELECT o.branch_id FROM leadtap.departments AS o
+                        WHERE o.company_id = r.company_id AND o.id = r.id LIMIT 1) AS d;
+  IF NOT has_ids THEN
+    RETURN;
+  END IF;
+  SELECT json_agg(l) INTO existing
+    FROM (SELECT DISTINCT o.company_id, o.id FROM json_to_recordset(refs) AS o (company_id text, id text)) AS r
+   CROSS JOIN LATERAL (SELECT o.company_id, o.id, leadtap.to_ms(o.created_at) AS created_at, {{stored_content}}
+                         FROM leadtap.leads AS o
+                        WHERE o.company_id = r.company_id AND o.id >= r.id ORDER BY o.id LIMIT 1) AS l
+   WHERE l.id = r.id;
+  -- Nearly no company has erased leads, and then no id is hashed.
+  IF EXISTS (SELECT FROM leadtap.erased_leads AS e WHERE e.company_id = ANY (company_ids)) THEN
+    SELECT json_agg(r) INTO erased
+      FROM (SELECT DISTINCT o.company_id, o.id FROM json_to_recordset(refs) AS o (company_id text, id text)) AS r
+     CROSS JOIN LATERAL (SELECT FROM leadtap.erased_leads AS e WHERE e.company_id = r.company_id
+                            AND e.id_hash = encode(sha256(convert_to(r.id, 'UTF8')), 'hex') LIMIT 1) AS e;
+  END IF;
+END $$;
+COMMENT ON FUNCTION leadtap.read_batch(json, text[], text[], text, text[], boolean) IS 'What a write of leads depends on, read under the locks of their companies and senders.';
+
+-- Adds leads in their order. A trigger of the operator's may suppress rows; all_or_none then fails, so that COMMIT can be sent
+-- together with this call. A function keeps its plan, also behind a pooler in transaction mode. It has no settings of its own, because
+-- triggers of the operator's run in it.
+CREATE OR REPLACE FUNCTION leadtap.add_leads(batch json, all_or_none boolean)
+  RETURNS TABLE (company_id text, id text, created_at bigint) LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_column
+DECLARE
+  stored bigint;
+BEGIN
+  RETURN QUERY
+    INSERT INTO leadtap.leads AS l (company_id, id, created_at, {{content}})
+    SELECT b.company_id, b.id, leadtap.from_ms(b.created_at), {{batch_content}} FROM json_to_recordset(batch) AS b ({{batch_types}})
+    RETURNING l.company_id, l.id, leadtap.to_ms(l.created_at);
+  GET DIAGNOSTICS stored = ROW_COUNT;
+  IF all_or_none AND stored < json_array_length(batch) THEN
+    RAISE EXCEPTION USING ERRCODE = 'LT003', MESSAGE = 'a trigger has suppressed a lead', SCHEMA = 'leadtap', TABLE = 'leads';
+  END IF;
+END $$;
+COMMENT ON FUNCTION leadtap.add_leads(json, boolean) IS 'Adds leads; all_or_none fails if a trigger suppresses one.';

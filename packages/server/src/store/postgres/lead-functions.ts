@@ -1,6 +1,34 @@
-/** The SQL functions that name every column of a lead: `lead-functions.sql` with the columns of the table of lead fields. */
+/** The SQL that names every column of a lead, such as `lead-functions.sql` with the columns of the table of lead fields. */
 import { readFileSync } from 'node:fs';
-import { FIELD_COLUMNS, LEAD_COLUMNS } from '../../leads/row.ts';
+import { type ColumnKind, FIELD_COLUMNS, LEAD_COLUMNS } from '../../leads/row.ts';
+
+/** The types of columns, as `json_to_recordset` reads them. */
+export const RECORD_TYPES: Readonly<Record<ColumnKind, string>> = {
+  text: 'text',
+  boolean: 'boolean',
+  time: 'bigint',
+  json: 'jsonb',
+  texts: 'text[]',
+};
+
+/** What an update of a lead may change. */
+const CONTENT: readonly { readonly column: string; readonly kind: ColumnKind }[] = [
+  ...['branch_id', 'department_id', 'status_value'].map((column) => ({ column, kind: 'text' as const })),
+  ...FIELD_COLUMNS,
+];
+
+const CONTENT_COLUMNS = CONTENT.map(({ column }) => column);
+const BATCH_CONTENT = CONTENT.map(({ column, kind }) =>
+  kind === 'time' ? `leadtap.from_ms(b.${column})` : `b.${column}`,
+);
+const BATCH_TYPES = [
+  ...['company_id text', 'id text', 'created_at bigint'],
+  ...CONTENT.map(({ column, kind }) => `${column} ${RECORD_TYPES[kind]}`),
+];
+
+/** Not a function, which keeps its plan: one that was made while the table was empty could read all leads of the company. */
+export const UPDATE_LEADS = `UPDATE leadtap.leads AS l SET (${CONTENT_COLUMNS.join(', ')}) = ROW (${BATCH_CONTENT.join(', ')})
+  FROM json_to_recordset($1) AS b (${BATCH_TYPES.join(', ')}) WHERE l.company_id = b.company_id AND l.id = b.id`;
 
 const COLUMN_LISTS: Readonly<Record<string, readonly string[]>> = {
   content_updates: FIELD_COLUMNS.map(({ column }) => `${column} = coalesce(NEW.${column}, l.${column})`),
@@ -8,6 +36,12 @@ const COLUMN_LISTS: Readonly<Record<string, readonly string[]>> = {
     kind === 'time' ? `leadtap.to_ms(l.${column}) AS ${column}` : `l.${column}`,
   ),
   lead_columns: LEAD_COLUMNS.map(({ column }) => `o.${column}`),
+  content: CONTENT_COLUMNS,
+  stored_content: CONTENT.map(({ column, kind }) =>
+    kind === 'time' ? `leadtap.to_ms(o.${column}) AS ${column}` : `o.${column}`,
+  ),
+  batch_content: BATCH_CONTENT,
+  batch_types: BATCH_TYPES,
 };
 
 export function renderLeadFunctions(folder: URL): string {

@@ -1,4 +1,4 @@
-import { idInCompany } from '../../accounts/records.ts';
+import { idInCompany, type VerifiedToken } from '../../accounts/records.ts';
 import { mapInSlices } from '../../event-loop.ts';
 import {
   encodeResults,
@@ -6,7 +6,6 @@ import {
   MAX_KEYS_PRUNED,
   repeatedOutcome,
   requireUnusedKey,
-  type StoredRequest,
 } from '../../intake/idempotency.ts';
 import type { IdempotentRequest, WriteAllOutcome } from '../../intake/store.ts';
 import { requireAllWritten, toRejection } from '../../intake/write-all.ts';
@@ -18,85 +17,41 @@ import {
   inFuture,
   isInFuture,
   type Place,
-  type Places,
   resolvePlace,
 } from '../../leads/placement.ts';
 import type { LeadFields, LeadInput, LeadScope } from '../../leads/record.ts';
-import {
-  type ColumnKind,
-  DEFAULT_LEAD_FIELDS,
-  FIELD_COLUMNS,
-  type LeadFieldsRow,
-  toLeadFields,
-  toLeadFieldsRow,
-} from '../../leads/row.ts';
+import { hashErasedId } from '../../leads/removal.ts';
+import { DEFAULT_LEAD_FIELDS, toLeadFields, toLeadFieldsRow } from '../../leads/row.ts';
 import type { LeadResult, WriteOptions, WrittenLead } from '../../leads/store.ts';
-import { StoreUnavailableError } from '../errors.ts';
 import type { Store } from '../store.ts';
 import { createUuid } from '../uuids.ts';
-import { lockAccount } from './accounts.ts';
-import { type Database, LOCK_TIMEOUT_MS, lockCompanies, type Session } from './connection.ts';
+import type { Database, Session, SqlValue, TransactionSession } from './connection.ts';
+import { type AttemptOptions, GroupCommit } from './group-commit.ts';
+import { UPDATE_LEADS } from './lead-functions.ts';
 import { LockQueue } from './lock-queue.ts';
-import {
-  companiesOf,
-  forgetErased,
-  type PlacedRow,
-  readErased,
-  readPlaces,
-  readPlacesOfLeads,
-  toKeyColumns,
-  toPlace,
-} from './write-lookups.ts';
-
-/** The types of columns, as `json_to_recordset` reads them. */
-export const RECORD_TYPES: Readonly<Record<ColumnKind, string>> = {
-  text: 'text',
-  boolean: 'boolean',
-  time: 'bigint',
-  json: 'jsonb',
-  texts: 'text[]',
-};
-
-const TIME_COLUMNS = new Set(FIELD_COLUMNS.filter(({ kind }) => kind === 'time').map(({ column }) => column));
-const CONTENT_COLUMNS = [
-  ...['branch_id', 'department_id', 'status_value'],
-  ...FIELD_COLUMNS.map(({ column }) => column),
-];
-const contentOf = (alias: string) =>
-  CONTENT_COLUMNS.map((column) =>
-    TIME_COLUMNS.has(column) ? `leadtap.from_ms(${alias}.${column})` : `${alias}.${column}`,
-  );
-const BATCH = `json_to_recordset($1) AS b (company_id text, id text, created_at bigint,
-  branch_id text, department_id text, status_value text,
-  ${FIELD_COLUMNS.map(({ column, kind }) => `${column} ${RECORD_TYPES[kind]}`).join(', ')})`;
+import { type BatchRow, type ExistingRow, Lookup, lookupOf, readLookup, toPlace } from './write-lookups.ts';
 
 /** Without sequential scans: the foreign key checks of each lead would read small tables from end to end. */
-const BEGIN_BATCH = `SELECT set_config('enable_seqscan', 'off', true), set_config('leadtap.historical', $1, true)`;
+const settingsOf = ({ historical = false }: WriteOptions): string =>
+  `SET LOCAL enable_seqscan = off; SET LOCAL leadtap.historical = '${historical ? 'on' : ''}'`;
 
-/** The rows are locked: a lead that another transaction deletes meanwhile is not found, and added again. */
-const FIND_LEADS = `SELECT company_id, id, leadtap.to_ms(created_at) AS created_at,
-       ${CONTENT_COLUMNS.map((column) =>
-         TIME_COLUMNS.has(column) ? `leadtap.to_ms(${column}) AS ${column}` : column,
-       ).join(', ')}
-  FROM leadtap.leads WHERE (company_id, id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
-   ORDER BY company_id, id FOR NO KEY UPDATE`;
+const ADD_LEADS = 'SELECT * FROM leadtap.add_leads($1, $2)';
 
-const UPDATE_LEADS = `UPDATE leadtap.leads AS l
-  SET (${CONTENT_COLUMNS.join(', ')}) = ROW (${contentOf('b').join(', ')})
-  FROM ${BATCH} WHERE l.company_id = b.company_id AND l.id = b.id`;
+const FORGET_ERASED = `DELETE FROM leadtap.erased_leads
+  WHERE (company_id, id_hash) IN (SELECT * FROM unnest($1::text[], $2::text[]))`;
 
-/** The rows are stamped in their order in the batch. */
-const INSERT_LEADS = `INSERT INTO leadtap.leads (company_id, id, created_at, ${CONTENT_COLUMNS.join(', ')})
-  SELECT b.company_id, b.id, leadtap.from_ms(b.created_at), ${contentOf('b').join(', ')} FROM ${BATCH}
-  RETURNING company_id, id, leadtap.to_ms(created_at) AS created_at`;
+const ADD_KEYS = `WITH pruned AS (
+    DELETE FROM leadtap.idempotency_keys WHERE company_id = $1 AND key_hash IN
+      (SELECT key_hash FROM leadtap.idempotency_keys
+        WHERE company_id = $1 AND used_at < leadtap.from_ms(leadtap.clock_ms() - $5::bigint) ORDER BY used_at LIMIT $6))
+  INSERT INTO leadtap.idempotency_keys (company_id, key_hash, body_hash, results, used_at)
+  SELECT $1, k.*, leadtap.from_ms(leadtap.clock_ms()) FROM unnest($2::text[], $3::text[], $4::text[]) AS k`;
 
-interface InsertedRow {
+interface AddedRow {
   company_id: string;
   id: string;
   created_at: number;
 }
-
-type ExistingRow = InsertedRow & LeadFieldsRow & PlacedRow;
 
 type IdentifiedLead = LeadInput & { readonly id: string };
 
@@ -112,33 +67,18 @@ interface Draft {
   stored: { readonly id: string; readonly createdAt: number } | undefined;
 }
 
-type DraftResult = Extract<LeadResult, { kind: 'rejected' }> | { kind: 'added' | 'updated'; draft: Draft };
-
-const FIND_KEY = `SELECT body_hash, results FROM leadtap.idempotency_keys WHERE company_id = $1 AND key_hash = $2`;
-const ADD_KEY = `INSERT INTO leadtap.idempotency_keys (company_id, key_hash, body_hash, results, used_at)
-  VALUES ($1, $2, $3, $4, leadtap.from_ms(leadtap.clock_ms()))`;
-const PRUNE_KEYS = `DELETE FROM leadtap.idempotency_keys WHERE company_id = $1 AND key_hash IN
-  (SELECT key_hash FROM leadtap.idempotency_keys
-    WHERE company_id = $1 AND used_at < leadtap.from_ms(leadtap.clock_ms() - $2::bigint) ORDER BY used_at LIMIT $3)`;
-
-/** The lock of the company is held: two requests with one key come one after the other. */
-async function findRequest(
-  session: Session,
-  companyId: string,
-  { keyHash }: IdempotentRequest,
-): Promise<StoredRequest | undefined> {
-  const [found] = await session.query<StoredRequest>(FIND_KEY, [companyId, keyHash]);
-  return found;
+type Rejected = Extract<LeadResult, { kind: 'rejected' }>;
+interface AcceptedDraft {
+  readonly kind: 'added' | 'updated';
+  readonly draft: Draft;
 }
 
-async function saveRequest(
-  session: Session,
-  companyId: string,
-  { keyHash, bodyHash }: IdempotentRequest,
-  results: readonly WrittenLead[],
-): Promise<void> {
-  await session.query(ADD_KEY, [companyId, keyHash, bodyHash, encodeResults(results)]);
-  await session.query(PRUNE_KEYS, [companyId, KEY_RETENTION_MS, MAX_KEYS_PRUNED]);
+/** The leads of one request over HTTP. */
+interface WriteRequest {
+  readonly leads: readonly LeadInput[];
+  readonly scope: LeadScope;
+  readonly sender: VerifiedToken | undefined;
+  readonly request: IdempotentRequest | undefined;
 }
 
 type WriteMethods = Pick<Store, 'writeLeads' | 'writeAllLeads' | 'findPlacementProblems' | 'planLeads'>;
@@ -150,102 +90,168 @@ const MAX_QUEUED_WRITES = 1000;
 const createQueue = ({ connections }: Database): LockQueue =>
   new LockQueue(Math.max(1, Math.ceil(connections / 2) - 1), MAX_QUEUED_WRITES);
 
-export const leadMethods = (database: Database, lockQueue = createQueue(database)): WriteMethods => ({
-  async writeLeads(leads, options = {}) {
-    if (leads.length === 0) return { kind: 'written', results: [] };
-    return database.transaction(async (session) => {
-      await beginBatch(session, leads, options);
-      const { results } = await writeBatch(session, leads, options);
-      return { kind: 'written', results };
-    });
-  },
-
-  async writeAllLeads(leads, scope, sender, request) {
-    if (leads.length === 0) return { kind: 'written', results: [] };
-    const write = async (session: Session): Promise<WriteAllOutcome> => {
-      await beginBatch(session, leads, {});
-      // After the lock of the company: a write that waits for that lock must not delay a revocation.
-      if (sender && !mayWrite(await lockAccount(session, sender), sender.userId, scope))
-        return { kind: 'account-changed' };
-      const found = request && (await findRequest(session, scope.companyId, request));
-      const repeated = request && repeatedOutcome(found, request, leads);
-      if (repeated) return repeated;
-      const batch = await writeBatch(session, leads, { scope });
-      const results = requireAllWritten(leads, batch.results, batch.places);
-      requireUnusedKey(results, request);
-      if (request) await saveRequest(session, scope.companyId, request, results);
-      return { kind: 'written', results };
-    };
-    const outcome = await lockQueue
-      .run(scope.companyId, LOCK_TIMEOUT_MS, (lockTimeoutMs) =>
-        database.transaction(write, {
-          lockTimeoutMs,
-          // The next write of the company waits until this one ends, also if the network has lost its connection.
-          statementTimeoutMs: lockTimeoutMs + database.writeLimitMs,
-        }),
-      )
-      .catch(toRejection);
-    if (!outcome)
-      throw new StoreUnavailableError('too many writes of leads wait for the lock of their company');
-    return outcome;
-  },
-
-  async findPlacementProblems(leads, { allowErased = false, scope } = {}) {
-    const places = await readPlaces(database, leads);
-    const existing = scope ? await readPlacesOfLeads(database, leads) : undefined;
-    const erased = allowErased ? undefined : await readErased(database, leads, places);
-    return mapInSlices(leads, (lead) => [
-      ...findPlacementProblems(lead, places),
-      ...findOutsideScope(lead, existing?.get(idInCompany(lead.companyId, lead.id ?? '')), scope),
-      ...(lead.id !== undefined && erased?.has(idInCompany(lead.companyId, lead.id))
-        ? [{ field: 'id', reason: 'erased', value: lead.id } as const]
-        : []),
-    ]);
-  },
-
-  async planLeads(leads, { allowErased = false } = {}) {
-    const { places, existing, erased } = await database.transaction(async (session) => {
-      await session.query(BEGIN_BATCH, ['']);
-      const places = await readPlaces(session, leads);
-      return {
-        places,
-        existing: await readPlacesOfLeads(session, leads),
-        erased: allowErased ? new Set() : await readErased(session, leads, places),
+export function leadMethods(database: Database, lockQueue = createQueue(database)): WriteMethods {
+  const groups = new GroupCommit(lockQueue, countGroup, (requests: readonly WriteRequest[], options) =>
+    writeGroup(database, requests, options),
+  );
+  return {
+    async writeLeads(leads, options = {}) {
+      if (leads.length === 0) return { kind: 'written', results: [] };
+      const write = async (session: Session, [row]: BatchRow[]) => {
+        const batch = new Batch(leads, new Lookup(row), options);
+        await forgetErased(session, batch.readded);
+        await saveDrafts([batch], false, (text, values) => session.query(text, values));
+        return { kind: 'written', results: batch.results() } as const;
       };
-    });
-    return leads.map((lead) => {
-      const before = lead.id === undefined ? undefined : existing.get(idInCompany(lead.companyId, lead.id));
-      const placed = resolvePlace(lead, before, places);
-      if ('problem' in placed) return { kind: 'rejected', problem: placed.problem };
-      if (!before && lead.id !== undefined && erased.has(idInCompany(lead.companyId, lead.id)))
-        return { kind: 'rejected', problem: { field: 'id', reason: 'erased', value: lead.id } };
-      const [noContent] = before ? [] : findNoContent(lead);
-      if (noContent) return { kind: 'rejected', problem: noContent };
-      const { branchId, departmentId } = placed.place;
-      return { kind: before ? 'updated' : 'added', branchId, departmentId };
-    });
-  },
-});
+      return database.transaction(write, {
+        settings: settingsOf(options),
+        opening: lookupOf(leads, { locks: true }),
+      });
+    },
+
+    async writeAllLeads(leads, scope, sender, request) {
+      if (leads.length === 0) return { kind: 'written', results: [] };
+      return groups.write(scope.companyId, { leads, scope, sender, request });
+    },
+
+    async findPlacementProblems(leads, { allowErased = false, scope } = {}) {
+      const lookup = await readLookup(database, leads);
+      return mapInSlices(leads, (lead) => {
+        const key = idInCompany(lead.companyId, lead.id ?? '');
+        const existing = lookup.existing.get(key);
+        return [
+          ...findPlacementProblems(lead, lookup),
+          ...findOutsideScope(lead, existing && toPlace(existing), scope),
+          ...(lead.id !== undefined && !allowErased && lookup.erased.has(key) ? [erased(lead.id)] : []),
+        ];
+      });
+    },
+
+    async planLeads(leads, { allowErased = false } = {}) {
+      const lookup = await database.transaction((session) => readLookup(session, leads));
+      return leads.map((lead) => {
+        const key = idInCompany(lead.companyId, lead.id ?? '');
+        const before = lead.id === undefined ? undefined : lookup.existing.get(key);
+        const placed = resolvePlace(lead, before && toPlace(before), lookup);
+        if ('problem' in placed) return { kind: 'rejected', problem: placed.problem };
+        if (!before && lead.id !== undefined && !allowErased && lookup.erased.has(key))
+          return { kind: 'rejected', problem: erased(lead.id) };
+        const [noContent] = before ? [] : findNoContent(lead);
+        if (noContent) return { kind: 'rejected', problem: noContent };
+        const { branchId, departmentId } = placed.place;
+        return { kind: before ? 'updated' : 'added', branchId, departmentId };
+      });
+    },
+  };
+}
+
+const erased = (id: string) => ({ field: 'id', reason: 'erased', value: id }) as const;
+
+/** A longer transaction would delay polls of the company, and gain little. */
+const MAX_LEADS_IN_GROUP = 200;
+
+/** Requests with the same id or key come one after the other: the second one depends on what the first one has written. */
+function countGroup(requests: readonly WriteRequest[]): number {
+  let leadCount = 0;
+  const used = new Set<string>();
+  const end = requests.findIndex(({ leads, request }, index) => {
+    const names = [
+      ...leads.flatMap(({ id }) => (id === undefined ? [] : `id ${id}`)),
+      ...(request ? [`key ${request.keyHash}`] : []),
+    ];
+    leadCount += leads.length;
+    if (index > 0 && (leadCount > MAX_LEADS_IN_GROUP || names.some((name) => used.has(name)))) return true;
+    for (const name of names) used.add(name);
+    return false;
+  });
+  return end === -1 ? requests.length : end;
+}
+
+/** A request of a group: decided without writing, or to be written. */
+type PlannedRequest =
+  | { readonly outcome: WriteAllOutcome }
+  | { readonly batch: Batch; readonly request: IdempotentRequest | undefined };
+
+function planRequest(
+  { leads, scope, sender, request }: WriteRequest,
+  index: number,
+  lookup: Lookup,
+): PlannedRequest {
+  const account = lookup.accounts[index];
+  if (sender && !(account && mayWrite(account, sender.userId, scope)))
+    return { outcome: { kind: 'account-changed' } };
+  const repeated = request && repeatedOutcome(lookup.request(request.keyHash), request, leads);
+  if (repeated) return { outcome: repeated };
+  try {
+    const batch = new Batch(leads, lookup, { scope });
+    const accepted = requireAllWritten(leads, batch.planned, lookup);
+    requireUnusedKey(
+      accepted.map(({ kind, draft }) => ({ kind, id: draft.id })),
+      request,
+    );
+    return { batch, request };
+  } catch (error) {
+    return { outcome: toRejection(error) };
+  }
+}
+
+/** Writes the leads of each request, or none of them. All requests are of one company, and none depends on another. */
+async function writeGroup(
+  database: Database,
+  requests: readonly WriteRequest[],
+  { lockTimeoutMs, isRetry }: AttemptOptions,
+): Promise<WriteAllOutcome[]> {
+  const companyId = requests[0]?.scope.companyId ?? '';
+  const write = async (session: TransactionSession, [row]: BatchRow[]): Promise<WriteAllOutcome[]> => {
+    const lookup = new Lookup(row);
+    const planned = requests.map((request, index) => planRequest(request, index, lookup));
+    const written = planned.flatMap((plan) => ('batch' in plan ? [plan] : []));
+    const withKey = written.flatMap(({ batch, request }) => (request ? [{ batch, request }] : []));
+    // A retry looks at what was stored before it commits.
+    const send: Send = (text, values, isLast) =>
+      isLast && !isRetry ? session.queryAndCommit(text, values) : session.query(text, values);
+    await saveDrafts(
+      written.map(({ batch }) => batch),
+      !isRetry,
+      (text, values, isLast) => send(text, values, isLast && withKey.length === 0),
+    );
+    const outcomes = planned.map((plan) =>
+      'outcome' in plan ? plan.outcome : ({ kind: 'written', results: plan.batch.written() } as const),
+    );
+    if (withKey.length > 0)
+      await send(
+        ADD_KEYS,
+        [
+          companyId,
+          withKey.map(({ request }) => request.keyHash),
+          withKey.map(({ request }) => request.bodyHash),
+          withKey.map(({ batch }) => encodeResults(batch.written())),
+          KEY_RETENTION_MS,
+          MAX_KEYS_PRUNED * withKey.length,
+        ],
+        true,
+      );
+    return outcomes;
+  };
+  const senders = requests.map(({ sender }) => sender);
+  const hashes = requests.flatMap(({ request }) => (request ? [request.keyHash] : []));
+  return database
+    .transaction(write, {
+      settings: settingsOf({}),
+      opening: lookupOf(
+        requests.flatMap(({ leads }) => leads),
+        { locks: true, senders, keys: { companyId, hashes } },
+      ),
+      lockTimeoutMs,
+      // The next write of the company waits until this one ends, also if the network has lost its connection.
+      statementTimeoutMs: lockTimeoutMs + database.writeLimitMs,
+    })
+    .catch((error) => [toRejection(error)]);
+}
 
 interface BatchOptions extends WriteOptions {
   /** Leads outside of it are rejected. */
   readonly scope?: LeadScope;
-}
-
-async function beginBatch(session: Session, leads: readonly LeadInput[], { historical }: WriteOptions) {
-  await session.query(BEGIN_BATCH, [historical ? 'on' : '']);
-  await lockCompanies(session, companiesOf(leads));
-}
-
-async function writeBatch(session: Session, leads: readonly LeadInput[], options: BatchOptions) {
-  const batch = await Batch.read(session, addIds(leads));
-  // The clock that stamps.
-  const [clock] = options.historical
-    ? await session.query<{ now: number }>('SELECT leadtap.clock_ms() AS now')
-    : [];
-  const results = batch.plan(options, clock?.now);
-  await batch.save(session);
-  return { results: results.map(toLeadResult), places: batch.places };
 }
 
 /** The id only has to sort well, so the clock of this machine will do. */
@@ -254,64 +260,69 @@ function addIds(leads: readonly LeadInput[]): IdentifiedLead[] {
   return leads.map((lead) => ({ ...lead, id: lead.id ?? createUuid(now) }));
 }
 
-function toLeadResult(result: DraftResult): LeadResult {
-  if (result.kind === 'rejected') return result;
-  const { kind, draft } = result;
-  if (!draft.stored)
-    return { kind: 'rejected', problem: { field: 'id', reason: 'not-stored', value: draft.id } };
-  return { kind, ...draft.stored };
-}
-
 /** Merges leads with the stored ones. A lead that occurs twice in a batch is added once, with its last values. */
 class Batch {
+  readonly added = new Set<Draft>();
+  readonly updated = new Set<Draft>();
+  /** One for each lead, in the same order. */
+  readonly planned: readonly (AcceptedDraft | Rejected)[];
   readonly #leads: readonly IdentifiedLead[];
-  readonly places: Places;
-  readonly #drafts: Map<string, Draft>;
-  /** By company and id: leads that were erased and do not exist. */
-  readonly #erased: ReadonlySet<string>;
-  readonly #added = new Set<Draft>();
-  readonly #updated = new Set<Draft>();
+  readonly #lookup: Lookup;
+  /** By company and id. */
+  readonly #drafts = new Map<string, Draft>();
 
-  private constructor(
-    leads: readonly IdentifiedLead[],
-    places: Places,
-    existing: readonly ExistingRow[],
-    erased: ReadonlySet<string>,
-  ) {
-    this.#leads = leads;
-    this.places = places;
-    this.#erased = erased;
-    this.#drafts = new Map(existing.map((row) => [idInCompany(row.company_id, row.id), toDraft(row)]));
+  constructor(leads: readonly LeadInput[], lookup: Lookup, options: BatchOptions) {
+    this.#leads = addIds(leads);
+    this.#lookup = lookup;
+    this.planned = this.#leads.map((lead) => this.#plan(lead, options));
   }
 
-  static async read(session: Session, leads: readonly IdentifiedLead[]): Promise<Batch> {
-    const places = await readPlaces(session, leads);
-    const ids = toKeyColumns(leads, ({ id }) => id);
-    const existing = await session.query<ExistingRow>(FIND_LEADS, ids);
-    return new Batch(leads, places, existing, await readErased(session, leads, places));
+  /** Leads that were erased, and are added again. */
+  get readded(): readonly Draft[] {
+    return [...this.added].filter(({ companyId, id }) => this.#lookup.erased.has(idInCompany(companyId, id)));
   }
 
-  plan(options: BatchOptions, now: number = Number.POSITIVE_INFINITY): DraftResult[] {
-    return this.#leads.map((lead) => this.#planLead(lead, options, now));
+  /** After the batch is saved. */
+  results(): LeadResult[] {
+    return this.planned.map((result) => {
+      if (result.kind === 'rejected') return result;
+      const { kind, draft } = result;
+      if (draft.stored) return { kind, ...draft.stored };
+      return { kind: 'rejected', problem: { field: 'id', reason: 'not-stored', value: draft.id } };
+    });
   }
 
-  #planLead(lead: IdentifiedLead, options: BatchOptions, now: number): DraftResult {
+  /** After the batch is saved. Throws `LeadsRejected` if a trigger has suppressed a lead. */
+  written(): WrittenLead[] {
+    return requireAllWritten<WrittenLead>(this.#leads, this.results(), this.#lookup);
+  }
+
+  #findDraft({ companyId, id }: IdentifiedLead): Draft | undefined {
+    const key = idInCompany(companyId, id);
+    const existing = this.#lookup.existing.get(key);
+    const draft = this.#drafts.get(key) ?? (existing && toDraft(existing));
+    if (draft) this.#drafts.set(key, draft);
+    return draft;
+  }
+
+  #plan(lead: IdentifiedLead, options: BatchOptions): AcceptedDraft | Rejected {
     const { historical = false, allowErased = false, scope } = options;
     const { companyId, id } = lead;
-    const existing = this.#drafts.get(idInCompany(companyId, id));
-    const resolved = resolvePlace(lead, existing?.place, this.places, scope);
+    const existing = this.#findDraft(lead);
+    const resolved = resolvePlace(lead, existing?.place, this.#lookup, scope);
     if ('problem' in resolved) return { kind: 'rejected', problem: resolved.problem };
     if (existing) {
       existing.place = resolved.place;
       existing.fields = { ...existing.fields, ...lead.fields };
-      if (!this.#added.has(existing)) this.#updated.add(existing);
+      if (!this.added.has(existing)) this.updated.add(existing);
       return { kind: 'updated', draft: existing };
     }
-    if (!allowErased && this.#erased.has(idInCompany(companyId, id)))
-      return { kind: 'rejected', problem: { field: 'id', reason: 'erased', value: id } };
+    if (!allowErased && this.#lookup.erased.has(idInCompany(companyId, id)))
+      return { kind: 'rejected', problem: erased(id) };
     const [noContent] = findNoContent(lead);
     if (noContent) return { kind: 'rejected', problem: noContent };
-    if (historical && lead.createdAt !== undefined && isInFuture(lead.createdAt, now))
+    // Compared with the clock that stamps.
+    if (historical && lead.createdAt !== undefined && isInFuture(lead.createdAt, this.#lookup.now))
       return { kind: 'rejected', problem: inFuture(lead.createdAt) };
     const draft: Draft = {
       companyId,
@@ -322,24 +333,34 @@ class Batch {
       stored: undefined,
     };
     this.#drafts.set(idInCompany(companyId, id), draft);
-    this.#added.add(draft);
+    this.added.add(draft);
     return { kind: 'added', draft };
   }
+}
 
-  async save(session: Session): Promise<void> {
-    if (this.#updated.size > 0) await session.query(UPDATE_LEADS, [await toJson([...this.#updated])]);
-    if (this.#added.size === 0) return;
-    const added = [...this.#added];
-    const again = added.filter(({ companyId, id }) => this.#erased.has(idInCompany(companyId, id)));
-    await forgetErased(session, again);
-    const rows = await session.query<InsertedRow>(INSERT_LEADS, [await toJson(added)]);
-    for (const [index, { company_id, id, created_at: createdAt }] of rows.entries()) {
-      // A trigger of the operator's may have changed the company or the id; if no row is missing, rows are matched by their order.
-      const draft =
-        rows.length === added.length ? added[index] : this.#drafts.get(idInCompany(company_id, id));
-      if (draft) draft.stored = { id, createdAt };
-    }
+type Send = <Row>(text: string, values: readonly SqlValue[], isLast: boolean) => Promise<Row[]>;
+
+/** With `allOrNone` it fails if a trigger suppresses a lead. Otherwise such a draft is not marked as stored. */
+async function saveDrafts(batches: readonly Batch[], allOrNone: boolean, send: Send): Promise<void> {
+  const updated = batches.flatMap((batch) => [...batch.updated]);
+  const added = batches.flatMap((batch) => [...batch.added]);
+  if (updated.length > 0) await send(UPDATE_LEADS, [await toJson(updated)], added.length === 0);
+  if (added.length === 0) return;
+  const rows = await send<AddedRow>(ADD_LEADS, [await toJson(added), allOrNone], true);
+  const byId = new Map(added.map((draft) => [idInCompany(draft.companyId, draft.id), draft]));
+  for (const [index, { company_id, id, created_at: createdAt }] of rows.entries()) {
+    // A trigger of the operator's may have changed the company or the id; if no row is missing, rows are matched by their order.
+    const draft = rows.length === added.length ? added[index] : byId.get(idInCompany(company_id, id));
+    if (draft) draft.stored = { id, createdAt };
   }
+}
+
+async function forgetErased(session: Session, drafts: readonly Draft[]): Promise<void> {
+  if (drafts.length === 0) return;
+  await session.query(FORGET_ERASED, [
+    drafts.map(({ companyId }) => companyId),
+    drafts.map(({ id }) => hashErasedId(id)),
+  ]);
 }
 
 const toDraft = (row: ExistingRow): Draft => ({

@@ -3,7 +3,7 @@ import { queryInChunks } from '../sql.ts';
 import { type MoveTarget, RowsRefusedError } from '../transfer/port.ts';
 import { type Column, type ColumnKind, LEADS, type Row, type Table } from '../transfer/tables.ts';
 import { Database, lockCompanies, NO_TIMEOUT_MS, type Session, type SqlValue } from './connection.ts';
-import { RECORD_TYPES } from './leads-write.ts';
+import { RECORD_TYPES } from './lead-functions.ts';
 import { useSchema } from './migrate.ts';
 import { runTask } from './sql.ts';
 import { LONG_TIMEOUTS } from './timeouts.ts';

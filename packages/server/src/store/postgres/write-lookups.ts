@@ -1,127 +1,132 @@
-import { idInCompany } from '../../accounts/records.ts';
+/** What a write of leads depends on. */
+import { idInCompany, type VerifiedToken } from '../../accounts/records.ts';
+import type { Account } from '../../accounts/store.ts';
+import type { StoredRequest } from '../../intake/idempotency.ts';
 import type { Place, Places, StatusName } from '../../leads/placement.ts';
 import type { LeadInput } from '../../leads/record.ts';
-import { hashErasedId } from '../../leads/removal.ts';
-import type { Session } from './connection.ts';
+import type { LeadFieldsRow } from '../../leads/row.ts';
+import { isStorable } from '../sql.ts';
+import type { Session, SqlValue } from './connection.ts';
 
-const FIND_PLACES_OF_LEADS = `SELECT company_id, id, branch_id, department_id, status_value FROM leadtap.leads
-  WHERE (company_id, id) IN (SELECT * FROM unnest($1::text[], $2::text[]))`;
-
-/** Takes two columns of keys, as toKeyColumns makes them; the ids are hashed. */
-const ERASED_KEYS = '(company_id, id_hash) IN (SELECT * FROM unnest($1::text[], $2::text[]))';
-const FIND_ERASED = `SELECT company_id, id_hash FROM leadtap.erased_leads WHERE ${ERASED_KEYS}`;
-const FORGET_ERASED = `DELETE FROM leadtap.erased_leads WHERE ${ERASED_KEYS}`;
-
-export interface PlacedRow {
+interface LeadKey {
   company_id: string;
   id: string;
-  branch_id: string | null;
-  department_id: string | null;
-  status_value: string;
 }
 
-/** By company and id: the places of those leads that exist. */
-export async function readPlacesOfLeads(
-  session: Session,
+export type ExistingRow = LeadFieldsRow &
+  LeadKey & {
+    created_at: number;
+    branch_id: string | null;
+    department_id: string | null;
+    status_value: string;
+  };
+
+/** The result of `leadtap.read_batch`. A list without rows is null. */
+export interface BatchRow {
+  now_ms: number;
+  accounts: Account[] | null;
+  requests: (StoredRequest & { key_hash: string })[] | null;
+  companies: { id: string; statuses: StatusName[] }[] | null;
+  branches: LeadKey[] | null;
+  departments: (LeadKey & { branch_id: string })[] | null;
+  existing: ExistingRow[] | null;
+  erased: LeadKey[] | null;
+}
+
+const READ_BATCH = 'SELECT * FROM leadtap.read_batch($1, $2, $3, $4, $5, $6)';
+
+export interface LookupOptions {
+  /** Takes the locks of the companies and of the senders, and locks the leads that exist, until the transaction ends. */
+  readonly locks?: boolean;
+  readonly senders?: readonly (VerifiedToken | undefined)[];
+  readonly keys?: { readonly companyId: string; readonly hashes: readonly string[] };
+}
+
+/** The statement that reads what these leads depend on. */
+export function lookupOf(
   leads: readonly LeadInput[],
-): Promise<ReadonlyMap<string, Place>> {
-  const ids = toKeyColumns(leads, ({ id }) => id);
-  const rows = await session.query<PlacedRow>(FIND_PLACES_OF_LEADS, ids);
-  return new Map(rows.map((row) => [idInCompany(row.company_id, row.id), toPlace(row)]));
+  { locks = false, senders = [], keys }: LookupOptions = {},
+): { readonly text: string; readonly values: readonly SqlValue[] } {
+  const refs = leads.map(({ companyId, id, branchId, departmentId }) => ({
+    company_id: companyId,
+    id,
+    branch_id: branchId,
+    department_id: departmentId,
+  }));
+  const users = senders.map((sender) => storableOrNull(sender?.userId));
+  const tokens = senders.map((sender) => storableOrNull(sender?.tokenId));
+  const values = [
+    JSON.stringify(refs),
+    users,
+    tokens,
+    keys?.companyId ?? null,
+    [...(keys?.hashes ?? [])],
+    locks,
+  ];
+  return { text: READ_BATCH, values };
 }
 
-export const toPlace = (row: PlacedRow): Place => ({
+const storableOrNull = (id: string | undefined): string | null =>
+  id !== undefined && isStorable(id) ? id : null;
+
+/** What some leads depend on, as it was read. */
+export class Lookup implements Places {
+  readonly now: number;
+  /** Of the senders, in their order. */
+  readonly accounts: readonly Account[];
+  /** By company and id. */
+  readonly existing: ReadonlyMap<string, ExistingRow>;
+  /** By company and id: leads that were erased. One that exists all the same is an update. */
+  readonly erased: ReadonlySet<string>;
+  readonly #requests: ReadonlyMap<string, StoredRequest>;
+  readonly #statuses: ReadonlyMap<string, readonly StatusName[]>;
+  readonly #branches: ReadonlySet<string>;
+  readonly #branchOf: ReadonlyMap<string, string>;
+
+  constructor(row: BatchRow | undefined) {
+    if (!row) throw new Error('leadtap.read_batch returned no row');
+    const keyOf = ({ company_id, id }: LeadKey) => idInCompany(company_id, id);
+    this.now = row.now_ms;
+    this.accounts = row.accounts ?? [];
+    this.existing = new Map(row.existing?.map((lead) => [keyOf(lead), lead]));
+    this.erased = new Set(row.erased?.map(keyOf));
+    this.#requests = new Map(row.requests?.map((request) => [request.key_hash, request]));
+    this.#statuses = new Map(row.companies?.map(({ id, statuses }) => [id, statuses]));
+    this.#branches = new Set(row.branches?.map(keyOf));
+    this.#branchOf = new Map(row.departments?.map((department) => [keyOf(department), department.branch_id]));
+  }
+
+  /** The request with this key. */
+  request(keyHash: string): StoredRequest | undefined {
+    return this.#requests.get(keyHash);
+  }
+
+  hasCompany(companyId: string): boolean {
+    return this.#statuses.has(companyId);
+  }
+
+  statuses(companyId: string): readonly StatusName[] {
+    return this.#statuses.get(companyId) ?? [];
+  }
+
+  hasBranch(companyId: string, branchId: string): boolean {
+    return this.#branches.has(idInCompany(companyId, branchId));
+  }
+
+  branchOfDepartment(companyId: string, departmentId: string): string | undefined {
+    return this.#branchOf.get(idInCompany(companyId, departmentId));
+  }
+}
+
+/** Without locks. */
+export async function readLookup(session: Session, leads: readonly LeadInput[]): Promise<Lookup> {
+  const { text, values } = lookupOf(leads);
+  const [row] = await session.query<BatchRow>(text, values);
+  return new Lookup(row);
+}
+
+export const toPlace = (row: ExistingRow): Place => ({
   branchId: row.branch_id,
   departmentId: row.department_id,
   statusValue: row.status_value,
 });
-
-type ReadPlaces = Places & {
-  /** Whether the company has erased leads at all. Nearly none has, and then no further query is needed. */
-  hasErased(companyId: string): boolean;
-};
-
-/** The companies of the leads, and the branches and departments that the leads name. */
-export async function readPlaces(session: Session, leads: readonly LeadInput[]): Promise<ReadPlaces> {
-  const companies = await session.query<{ id: string; statuses: StatusName[]; hasErased: boolean }>(
-    `SELECT c.id, (SELECT coalesce(json_agg(json_build_object('value', s.value, 'label', s.label) ORDER BY s.position), '[]')
-                     FROM leadtap.statuses AS s WHERE s.company_id = c.id) AS statuses,
-            EXISTS (SELECT FROM leadtap.erased_leads AS e WHERE e.company_id = c.id) AS "hasErased"
-       FROM leadtap.companies AS c WHERE c.id = ANY ($1)`,
-    [companiesOf(leads)],
-  );
-  const branches = await session.query<{ company_id: string; id: string }>(
-    `SELECT company_id, id FROM leadtap.branches
-      WHERE (company_id, id) IN (SELECT * FROM unnest($1::text[], $2::text[]))`,
-    toKeyColumns(leads, ({ branchId }) => branchId),
-  );
-  const departments = await session.query<{ company_id: string; id: string; branch_id: string }>(
-    `SELECT company_id, id, branch_id FROM leadtap.departments
-      WHERE (company_id, id) IN (SELECT * FROM unnest($1::text[], $2::text[]))`,
-    toKeyColumns(leads, ({ departmentId }) => departmentId),
-  );
-  const statusesOf = new Map(companies.map(({ id, statuses }) => [id, statuses]));
-  const withErased = new Set(companies.filter(({ hasErased }) => hasErased).map(({ id }) => id));
-  const branchIds = new Set(branches.map(({ company_id, id }) => idInCompany(company_id, id)));
-  const branchOf = new Map(
-    departments.map(({ company_id, id, branch_id }) => [idInCompany(company_id, id), branch_id]),
-  );
-  return {
-    hasCompany: (companyId) => statusesOf.has(companyId),
-    statuses: (companyId) => statusesOf.get(companyId) ?? [],
-    hasBranch: (companyId, branchId) => branchIds.has(idInCompany(companyId, branchId)),
-    branchOfDepartment: (companyId, departmentId) => branchOf.get(idInCompany(companyId, departmentId)),
-    hasErased: (companyId) => withErased.has(companyId),
-  };
-}
-
-/** The leads, by company and id, that were erased. One that exists all the same is an update, and not looked up here. */
-export async function readErased(
-  session: Session,
-  leads: readonly LeadInput[],
-  { hasErased }: ReadPlaces,
-): Promise<ReadonlySet<string>> {
-  const hashed = leads.flatMap(({ companyId, id }) =>
-    id !== undefined && hasErased(companyId) ? [{ companyId, id, hash: hashErasedId(id) }] : [],
-  );
-  if (hashed.length === 0) return new Set();
-  const rows = await session.query<{ company_id: string; id_hash: string }>(
-    FIND_ERASED,
-    toKeyColumns(hashed, ({ hash }) => hash),
-  );
-  const found = new Set(rows.map(({ company_id, id_hash }) => idInCompany(company_id, id_hash)));
-  return new Set(
-    hashed
-      .filter(({ companyId, hash }) => found.has(idInCompany(companyId, hash)))
-      .map(({ companyId, id }) => idInCompany(companyId, id)),
-  );
-}
-
-/** Leads that were erased and are written again. */
-export async function forgetErased(
-  session: Session,
-  leads: readonly { readonly companyId: string; readonly id: string }[],
-): Promise<void> {
-  if (leads.length === 0) return;
-  await session.query(
-    FORGET_ERASED,
-    toKeyColumns(leads, ({ id }) => hashErasedId(id)),
-  );
-}
-
-export const companiesOf = (leads: readonly LeadInput[]): string[] => [
-  ...new Set(leads.map(({ companyId }) => companyId)),
-];
-
-/** The distinct pairs of a company and an id, as two columns for `unnest`. */
-export function toKeyColumns<Lead extends { readonly companyId: string }>(
-  leads: readonly Lead[],
-  idOf: (lead: Lead) => string | null | undefined,
-): [string[], string[]] {
-  const pairs = new Map<string, [string, string]>();
-  for (const lead of leads) {
-    const id = idOf(lead);
-    if (id != null) pairs.set(idInCompany(lead.companyId, id), [lead.companyId, id]);
-  }
-  return [[...pairs.values()].map(([company]) => company), [...pairs.values()].map(([, id]) => id)];
-}

@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { onTestFinished } from 'vitest';
 import { makeTestDatabase } from '../../../../testing/harness/database.ts';
 import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
-import { Database, type Session } from '../../../src/store/postgres/connection.ts';
+import { Database, type Session, type TransactionSession } from '../../../src/store/postgres/connection.ts';
 import { runTasksOn } from '../../../src/store/postgres/sql.ts';
 import type { SqlDatabase } from '../../../src/store/sql.ts';
 
@@ -18,11 +18,13 @@ export async function makeExplainedDatabase() {
   const plans: string[] = [];
   client.on('notice', ({ message = '' }) => plans.push(message));
   class ExplainedDatabase extends Database {
-    override async transaction<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    override async transaction<T, Row>(
+      work: (session: TransactionSession, opened: Row[]) => Promise<T>,
+    ): Promise<T> {
       await client.query('BEGIN');
       const query: Session['query'] = async (text, values = []) =>
         (await client.query(text, [...values])).rows;
-      const result = await work({ query });
+      const result = await work({ query, queryAndCommit: query }, []);
       await client.query('COMMIT');
       return result;
     }

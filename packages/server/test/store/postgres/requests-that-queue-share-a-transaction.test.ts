@@ -1,0 +1,145 @@
+import { Client } from 'pg';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { makeTestDatabase } from '../../../../testing/harness/database.ts';
+import { sendLeads, startIntake } from '../../../../testing/harness/intake.ts';
+import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
+import { untilChangesAreTracked } from '../../cache/support/change-tracking.ts';
+import { eventually } from '../../faults/eventually.ts';
+import { connect, connectionsOf, holdLock } from '../../faults/sql.ts';
+
+const SCOPE = { level: 'COMPANY', companyId: 'acme' } as const;
+const BOSS = { userId: 'boss' };
+const lead = (id: string, place: { branchId?: string } = {}) => ({
+  ...{ companyId: 'acme', id, ...place },
+  fields: { firstName: 'Ada' },
+});
+const keyOf = (letter: string, body: string) => ({
+  ...{ keyHash: letter.repeat(64), bodyHash: body.repeat(64) },
+  derivedIds: new Set<string>(),
+});
+
+async function openStore(...statements: readonly string[]) {
+  const database = await makeTestDatabase();
+  const store = await database.openStore();
+  onTestFinished(() => store.close());
+  await store.applyOrganisation(ORGANISATION);
+  const client = await connect(database.url);
+  for (const statement of statements) await client.query(statement);
+  /** Sends while the company is locked: the first request waits for the lock in the database, the others behind it. */
+  const whileLocked = async <T>(send: () => Promise<T>[]) => {
+    const holder = await holdLock(database.url, 'acme');
+    const sent = [store.writeAllLeads([lead('first')], SCOPE), ...send()];
+    await eventually(async () =>
+      expect((await connectionsOf(client)).filter(({ waits }) => waits)).toHaveLength(1),
+    );
+    await holder.end();
+    const [, ...outcomes] = await Promise.allSettled(sent);
+    return outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : outcome.reason));
+  };
+  const stored = async () =>
+    (await client.query('SELECT id, xmin::text AS transaction FROM leadtap.leads ORDER BY created_at')).rows;
+  return { store, whileLocked, stored };
+}
+
+/** A trigger of the operator's, for leads with the id `bad`. */
+const onBad = (action: string) => [
+  `CREATE FUNCTION on_bad() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN IF NEW.id = 'bad' THEN ${action}; END IF; RETURN NEW; END $$`,
+  'CREATE TRIGGER on_bad BEFORE INSERT ON leadtap.leads FOR EACH ROW EXECUTE FUNCTION on_bad()',
+];
+
+describe('requests that wait for the lock of their company', () => {
+  it('share a transaction, and one that is not written affects no other', async () => {
+    const { store, whileLocked, stored } = await openStore();
+    await store.writeAllLeads([lead('earlier')], SCOPE, BOSS, keyOf('a', '1'));
+    await store.writeAllLeads([lead('reused')], SCOPE, BOSS, keyOf('c', '1'));
+    await store.revokeToken('revoked');
+    const outcomes = await whileLocked(() => [
+      store.writeAllLeads([lead('1')], SCOPE, BOSS),
+      store.writeAllLeads([lead('2'), lead('3', { branchId: 'nowhere' })], SCOPE, BOSS),
+      store.writeAllLeads([lead('4')], SCOPE, { ...BOSS, tokenId: 'revoked' }),
+      store.writeAllLeads([lead('5')], { ...SCOPE, level: 'BRANCH', branchId: 'north' }, BOSS),
+      store.writeAllLeads([lead('6')], SCOPE, BOSS, keyOf('c', '2')),
+      store.writeAllLeads([lead('earlier')], SCOPE, BOSS, keyOf('a', '1')),
+      store.writeAllLeads([lead('7')], SCOPE, BOSS, keyOf('b', '1')),
+    ]);
+    expect(outcomes).toMatchObject([
+      { kind: 'written', results: [{ kind: 'added', id: '1' }] },
+      { kind: 'rejected', problems: [[], [{ field: 'branchId', value: 'nowhere' }]] },
+      { kind: 'account-changed' },
+      { kind: 'account-changed' },
+      { kind: 'key-reused' },
+      { kind: 'written', isRepeated: true, results: [{ kind: 'added', id: 'earlier' }] },
+      { kind: 'written', results: [{ kind: 'added', id: '7' }] },
+    ]);
+    const rows = await stored();
+    expect(rows.map(({ id }) => id)).toEqual(['earlier', 'reused', 'first', '1', '7']);
+    expect(rows[3].transaction).toBe(rows[4].transaction);
+    expect(await store.writeAllLeads([lead('7')], SCOPE, BOSS, keyOf('b', '2'))).toEqual({
+      kind: 'key-reused',
+    });
+  });
+
+  it('come one after the other if they have the same id, or the same key', async () => {
+    const { store, whileLocked } = await openStore();
+    const outcomes = await whileLocked(() => [
+      store.writeAllLeads([lead('1')], SCOPE, BOSS, keyOf('a', '1')),
+      store.writeAllLeads([lead('1')], SCOPE, BOSS, keyOf('a', '1')),
+      store.writeAllLeads([lead('1')], SCOPE, BOSS),
+    ]);
+    expect(outcomes).toMatchObject([
+      { results: [{ kind: 'added', id: '1' }] },
+      { isRepeated: true, results: [{ kind: 'added', id: '1' }] },
+      { results: [{ kind: 'updated', id: '1' }] },
+    ]);
+  });
+
+  it('are written alone if a trigger suppresses or refuses a lead of one of them', async () => {
+    for (const action of ['RETURN NULL', "RAISE EXCEPTION 'refused'"]) {
+      const { store, whileLocked, stored } = await openStore(...onBad(action));
+      const [good, bad, other] = await whileLocked(() => [
+        store.writeAllLeads([lead('good')], SCOPE, BOSS),
+        store.writeAllLeads([lead('beside'), lead('bad')], SCOPE, BOSS),
+        store.writeAllLeads([lead('other')], SCOPE, BOSS),
+      ]);
+      expect([good, other]).toMatchObject([{ kind: 'written' }, { kind: 'written' }]);
+      if (action === 'RETURN NULL')
+        expect(bad).toMatchObject({ kind: 'rejected', problems: [[], [{ reason: 'not-stored' }]] });
+      else expect(bad).toMatchObject({ message: 'refused' });
+      expect((await stored()).map(({ id }) => id)).toEqual(['first', 'good', 'other']);
+    }
+  });
+});
+
+/** The statements that are sent together, in the order in which they are sent. */
+async function roundTripsOf(work: () => Promise<unknown>): Promise<string[][]> {
+  const roundTrips: string[][] = [];
+  let isAnswered = true;
+  const { query } = Client.prototype;
+  const spy = vi.spyOn(Client.prototype, 'query').mockImplementation(function (this: Client, config) {
+    const text = String((config as unknown as { text: string }).text);
+    const name = (/leadtap\.\w+\(/.exec(text) ?? /\w+/.exec(text))?.[0] ?? '';
+    if (isAnswered) roundTrips.push([]);
+    roundTrips.at(-1)?.push(name);
+    isAnswered = false;
+    const answered: Promise<unknown> = Reflect.apply(query, this, [config]);
+    answered.finally(() => {
+      isAnswered = true;
+    });
+    return answered;
+  });
+  await work();
+  spy.mockRestore();
+  return roundTrips;
+}
+
+it('a lead takes two round trips after the account was checked', async () => {
+  const test = await startIntake();
+  await untilChangesAreTracked(test.store);
+  await sendLeads(test, { firstName: 'Ada' });
+  const roundTrips = await roundTripsOf(() => sendLeads(test, { firstName: 'Ada' }));
+  expect(roundTrips.filter(([name]) => name !== 'leadtap.revalidate(')).toEqual([
+    ['BEGIN', 'leadtap.read_batch('],
+    ['leadtap.add_leads(', 'COMMIT'],
+  ]);
+});
