@@ -54,6 +54,17 @@ export interface Section {
 export const isIncluded = (name: string, chosen: readonly string[]): boolean =>
   chosen.length === 0 || chosen.includes(name);
 
+/** One after the other, so that they do not disturb each other. */
+export async function measureStores<Figures>(
+  { options }: Bench,
+  measure: (store: 'sqlite' | 'postgres') => Promise<Figures>,
+): Promise<Figures[]> {
+  const figures: Figures[] = [];
+  for (const store of ['sqlite', 'postgres'] as const)
+    if (isIncluded(store, options.stores)) figures.push(await measure(store));
+  return figures;
+}
+
 /** Rounds of all contestants alternate, every second time in reverse order. The first one does not count. */
 export async function measureInTurns<Contestant, Measured>(
   rounds: number,

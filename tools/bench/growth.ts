@@ -2,9 +2,9 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import {
   type Bench,
   type Dataset,
-  isIncluded,
   makeDataset,
   measureInTurns,
+  measureStores,
   query,
   type Result,
   type Section,
@@ -164,9 +164,7 @@ async function measure(bench: Bench): Promise<Result> {
   };
   bench.progress(`growth: ${whole(leads)} leads`);
   await addCopies(datasets.large, large.history, leads);
-  const stores: Awaited<ReturnType<typeof measureStore>>[] = [];
-  for (const store of ['sqlite', 'postgres'] as const)
-    if (isIncluded(store, bench.options.stores)) stores.push(await measureStore(bench, datasets, store));
+  const stores = await measureStores(bench, (store) => measureStore(bench, datasets, store));
   const { leadsPerSecond } = datasets.large;
   return {
     tables: [

@@ -6,9 +6,9 @@ import type { Store } from 'leadtap';
 import {
   type Bench,
   type Dataset,
-  isIncluded,
   makeDataset,
   measureInTurns,
+  measureStores,
   openStore,
   type Result,
   type Section,
@@ -194,9 +194,7 @@ async function measureStore(bench: Bench, dataset: Dataset, name: 'sqlite' | 'po
 
 async function measure(bench: Bench): Promise<Result> {
   const dataset = await makeDataset(bench, bench.checkout, 'hooks', SHAPE);
-  const figures: Awaited<ReturnType<typeof measureStore>>[] = [];
-  for (const name of ['sqlite', 'postgres'] as const)
-    if (isIncluded(name, bench.options.stores)) figures.push(await measureStore(bench, dataset, name));
+  const figures = await measureStores(bench, (store) => measureStore(bench, dataset, store));
   const targets = TARGETS.hooks;
   const times = ({ p50Ms, p99Ms }: { p50Ms: number; p99Ms: number }) => `${millis(p50Ms)} / ${millis(p99Ms)}`;
   return {

@@ -1,9 +1,9 @@
 import {
   type Bench,
   type Dataset,
-  isIncluded,
   makeDataset,
   measureInTurns,
+  measureStores,
   type Result,
   type Section,
 } from './bench.ts';
@@ -85,12 +85,10 @@ async function measureStore(bench: Bench, datasets: readonly Dataset[], store: '
 }
 
 async function measure(bench: Bench): Promise<Result> {
-  const datasets = [];
+  const datasets: Dataset[] = [];
   for (const checkout of bench.checkouts)
     datasets.push(await makeDataset(bench, checkout, 'intake', SHAPE, 'leads:write'));
-  const figures = [];
-  for (const store of ['sqlite', 'postgres'] as const)
-    if (isIncluded(store, bench.options.stores)) figures.push(await measureStore(bench, datasets, store));
+  const figures = await measureStores(bench, (store) => measureStore(bench, datasets, store));
   return {
     tables: [
       {

@@ -1,4 +1,4 @@
-import { type Bench, isIncluded, type Result, type Section } from './bench.ts';
+import { type Bench, measureStores, type Result, type Section } from './bench.ts';
 import { COMPANIES, STORES } from './contestants.ts';
 import { NEWEST, pollRequest, sinceQuery, userId } from './data.ts';
 import { atMost, whole } from './report.ts';
@@ -37,8 +37,7 @@ async function measureStore(bench: Bench, checkout: Checkout, store: 'sqlite' | 
 async function measure(bench: Bench): Promise<Result> {
   const figures: Awaited<ReturnType<typeof measureStore>>[] = [];
   for (const checkout of bench.checkouts)
-    for (const store of ['sqlite', 'postgres'] as const)
-      if (isIncluded(store, bench.options.stores)) figures.push(await measureStore(bench, checkout, store));
+    figures.push(...(await measureStores(bench, (store) => measureStore(bench, checkout, store))));
   const users = whole(figures[0]?.users ?? 0);
   return {
     tables: [

@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import {
   type Bench,
   type Dataset,
-  isIncluded,
   makeDataset,
+  measureStores,
   type Options,
   openStore,
   type Result,
@@ -167,9 +167,7 @@ async function measureStore(bench: Bench, dataset: Dataset, store: 'sqlite' | 'p
 
 async function measure(bench: Bench): Promise<Result> {
   const dataset = await makeDataset(bench, bench.checkout, 'waiting', shapeOf(bench.options));
-  const figures: Awaited<ReturnType<typeof measureStore>>[] = [];
-  for (const store of ['sqlite', 'postgres'] as const)
-    if (isIncluded(store, bench.options.stores)) figures.push(await measureStore(bench, dataset, store));
+  const figures = await measureStores(bench, (store) => measureStore(bench, dataset, store));
   const targets = TARGETS.waiting;
   return {
     tables: [
