@@ -1,14 +1,8 @@
 import { readFileSync } from 'node:fs';
-import {
-  createLocalJWKSet,
-  createRemoteJWKSet,
-  customFetch,
-  errors,
-  type JSONWebKeySet,
-  type JWKSCacheInput,
-  type JWTVerifyGetKey,
-  jwksCache,
-} from 'jose';
+import type { JSONWebKeySet, JWKSCacheInput, JWTVerifyGetKey } from 'jose';
+import { JWKSNoMatchingKey } from 'jose/errors';
+import { createLocalJWKSet } from 'jose/jwks/local';
+import { createRemoteJWKSet, customFetch, jwksCache } from 'jose/jwks/remote';
 import { isJsonObject } from '../json.ts';
 
 /** Where the public keys are. */
@@ -99,7 +93,7 @@ function fetchedKeys(url: string, timing: JwksTiming): ExternalKeys {
       return await findKey(header, token);
     } catch (error) {
       // The provider may have rotated its keys while they could not be fetched.
-      if (error instanceof errors.JWKSNoMatchingKey && fetcher.failure) throw fetcher.failure;
+      if (error instanceof JWKSNoMatchingKey && fetcher.failure) throw fetcher.failure;
       throw error;
     }
   };

@@ -1,5 +1,6 @@
 import { createSigner, createVerifier } from 'fast-jwt';
-import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { decodeProtectedHeader } from 'jose/decode/protected_header';
+import { decodeJwt } from 'jose/jwt/decode';
 import type { TokenScope, TokenSource } from './records.ts';
 import type { SigningKey, SigningKeys } from './signing-keys.ts';
 import { formatTokenScopes } from './token-scopes.ts';

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
-import { errors, jwtVerify } from 'jose';
+import { JWTExpired } from 'jose/errors';
+import { jwtVerify } from 'jose/jwt/verify';
 import { type Clock, findTimeZone } from '../clock.ts';
 import { GenerationCache } from '../generation-cache.ts';
 import { isJsonObject } from '../json.ts';
@@ -85,7 +86,7 @@ export function makeVerifyToken({ keys, external, clock, maxCachedTokens }: Toke
       return verification;
     } catch (error) {
       if (error instanceof TokenVerificationUnavailableError) throw error;
-      return error instanceof errors.JWTExpired ? EXPIRED : refuse(token);
+      return error instanceof JWTExpired ? EXPIRED : refuse(token);
     }
   }
 
