@@ -7,9 +7,12 @@
 export class GenerationCache<Value> {
   readonly #maxSize: number;
   readonly #sizeOf: (value: Value, key: string) => number;
-  readonly #onEvict: ((value: Value, key: string) => void) | undefined;
+  readonly #onEvict: ((value: Value) => void) | undefined;
   #young = new Map<string, Value>();
   #old = new Map<string, Value>();
+  /** Evicted entries that `onEvict` was not called for yet: for 100,000 at once it would block the event loop. */
+  #evicted = new Map<string, Value>();
+  #nextEvicted = this.#evicted.entries();
   /** Of the young generation. */
   #size = 0;
 
@@ -17,7 +20,7 @@ export class GenerationCache<Value> {
   constructor(
     maxSize: number,
     sizeOf: (value: Value, key: string) => number = () => 1,
-    onEvict?: (value: Value, key: string) => void,
+    onEvict?: (value: Value) => void,
   ) {
     this.#maxSize = maxSize;
     this.#sizeOf = sizeOf;
@@ -38,33 +41,42 @@ export class GenerationCache<Value> {
     this.delete(key);
     const size = this.#sizeOf(value, key);
     if (this.#size + size > this.#maxSize) this.#startGeneration();
+    // Two for each new entry: all are gone when the next generation starts.
+    this.#callOnEvict(2);
     this.#young.set(key, value);
     this.#size += size;
   }
 
+  /** Returns what `onEvict` will not be called for any more. */
   delete(key: string): Value | undefined {
-    const value = this.#young.get(key);
-    if (value === undefined) {
-      const old = this.#old.get(key);
-      this.#old.delete(key);
-      return old;
+    const young = this.#young.get(key);
+    if (young !== undefined) {
+      this.#young.delete(key);
+      this.#size -= this.#sizeOf(young, key);
+      return young;
     }
-    this.#young.delete(key);
-    this.#size -= this.#sizeOf(value, key);
+    const generation = this.#old.has(key) ? this.#old : this.#evicted;
+    const value = generation.get(key);
+    generation.delete(key);
     return value;
   }
 
-  clear(): void {
-    this.#young.clear();
-    this.#old.clear();
-    this.#size = 0;
-  }
-
   #startGeneration(): void {
-    const evicted = this.#old;
+    this.#callOnEvict(this.#evicted.size);
+    if (this.#onEvict) this.#evicted = this.#old;
+    this.#nextEvicted = this.#evicted.entries();
     this.#old = this.#young;
     this.#young = new Map();
     this.#size = 0;
-    if (this.#onEvict) for (const [key, value] of evicted) this.#onEvict(value, key);
+  }
+
+  #callOnEvict(count: number): void {
+    for (let n = 0; n < count && this.#evicted.size > 0; n += 1) {
+      const next = this.#nextEvicted.next();
+      if (next.done) return;
+      const [key, value] = next.value;
+      this.#evicted.delete(key);
+      this.#onEvict?.(value);
+    }
   }
 }
