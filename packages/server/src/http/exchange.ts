@@ -107,9 +107,9 @@ export interface RefusedRequest {
 
 /** A body that no cache may store. */
 export function jsonPayload({ headers }: Exchange, status: number, value: object): Payload {
-  const body = Buffer.from(JSON.stringify(value));
+  const body = JSON.stringify(value);
   headers.push('cache-control', 'no-store', 'content-type', JSON_MEDIA_TYPE);
-  headers.push('content-length', String(body.length));
+  headers.push('content-length', String(Buffer.byteLength(body)));
   return { status, body };
 }
 

@@ -1,7 +1,6 @@
 /** `leadtap leads import`. */
 import { IMPORT_FIELDS } from '@leadtap/contract';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { v7 } from 'uuid';
 import { findCompanyOrOnlyOne } from '../accounts/commands/organisation.ts';
 import { isInteractive } from '../cli/confirm.ts';
 import { type CommandContext, withStore } from '../cli/context.ts';
@@ -12,6 +11,7 @@ import type { Config } from '../config.ts';
 import { createLeadTimes, type DateFormat } from '../leads/lead-times.ts';
 import { findStatus } from '../leads/placement.ts';
 import type { Store } from '../store/store.ts';
+import { createUuid } from '../store/uuids.ts';
 import { type Sleep, systemSleep } from './batches.ts';
 import {
   type CsvFlags,
@@ -193,7 +193,7 @@ async function importInto(store: Store, config: Config, open: OpenImport): Promi
     dryRun: dryRun !== undefined,
     allowErased,
     skippedLines: skipLines,
-    newId: dryRun ? undefined : () => v7({ msecs: clock() }),
+    newId: dryRun ? undefined : () => createUuid(clock()),
     elapsedMs: () => performance.now(),
     sleep,
     signal,

@@ -64,7 +64,10 @@ export async function importLeads(run: LeadImport): Promise<ImportOutcome> {
   const pace = new ImportPace(run.elapsedMs);
   let hasLeadWithoutId = false;
   for await (const lines of splitIntoBatches(run.lines, run.sleep, run.signal)) {
-    const batch = lines.map((line) => ({ ...line, parsed: requireContent(line.parsed) }));
+    const batch = lines.map(({ number, lastNumber, raw, parsed }) => ({
+      ...{ number, lastNumber, raw },
+      parsed: requireContent(parsed),
+    }));
     if (!hasLeadWithoutId && batch.some(({ parsed: { lead } }) => lead && lead.id === undefined)) {
       hasLeadWithoutId = true;
       await run.observer.onWithoutId();

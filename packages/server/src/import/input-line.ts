@@ -143,7 +143,9 @@ export class LineSplitter {
   }
 
   #takeLine(): InputLine {
-    const raw = this.#bytes > MAX_LINE_BYTES ? undefined : Buffer.concat(this.#pieces);
+    const [piece, ...others] = this.#pieces;
+    const whole = piece && others.length === 0 ? piece : Buffer.concat(this.#pieces);
+    const raw = this.#bytes > MAX_LINE_BYTES ? undefined : whole;
     this.#pieces = [];
     this.#bytes = 0;
     this.#count += 1;

@@ -18,7 +18,8 @@ const NOT_AN_OBJECT = `is JSON, but not an object; write each lead on a line of 
 
 function parseValue(line: InputLine, value: unknown, options: ReadOptions): ParsedLine {
   if (!isJsonObject(value)) return rejectLine(line, NOT_AN_OBJECT);
-  return { ...line, parsed: parseLead(withCompany(value, options.companyId), options) };
+  const { number, lastNumber, raw } = line;
+  return { number, lastNumber, raw, parsed: parseLead(withCompany(value, options.companyId), options) };
 }
 
 const positionOf = (error: unknown): number | undefined => {

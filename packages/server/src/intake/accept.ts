@@ -69,11 +69,12 @@ async function receiveOnce(content: IntakeContent, options: ReceiveOptions): Pro
   if (parsed.errors.length > 0)
     return { kind: 'invalid', errors: await addPlacementErrors(parsed, options, scope) };
   const leads = parsed.entries.map(({ lead }) => lead);
-  const derivedIds = parsed.entries.flatMap(({ isIdDerived, lead }) => (isIdDerived ? (lead.id ?? []) : []));
+  const derivedIds = () =>
+    parsed.entries.flatMap(({ isIdDerived, lead }) => (isIdDerived ? (lead.id ?? []) : []));
   const request =
     idempotencyKey === undefined
       ? undefined
-      : identifyRequest(scope, sender, idempotencyKey, body, new Set(derivedIds));
+      : identifyRequest(scope, sender, idempotencyKey, body, new Set(derivedIds()));
   const outcome = await store.writeAllLeads(leads, scope, sender, request);
   if (outcome.kind !== 'rejected') return outcome;
   return { kind: 'invalid', errors: await addPlacementErrors(parsed, options, scope, outcome.problems) };
@@ -105,7 +106,7 @@ async function parseIntake({ value }: IntakeContent, options: ReceiveOptions): P
     const turn = slices.beginLead();
     if (turn) await turn;
     const parsed = parseItem(item, options);
-    errors.push(...parsed.issues.map((issue) => toError(index, issue)));
+    for (const issue of parsed.issues) errors.push(toError(index, issue));
     if (!parsed.lead) continue;
     const entry = createEntry(parsed.lead, index, options);
     entries.push(entry);
@@ -156,8 +157,8 @@ interface ParsedItem {
 function parseItem(item: unknown, { user, clock, times }: ReceiveOptions): ParsedItem {
   if (!isJsonObject(item)) return { issues: [{ detail: 'must be an object, such as {"firstName":"Ada"}' }] };
   const names = Object.keys(item);
-  const count = names.filter((name) => !name.startsWith(CUSTOM_FIELD_PREFIX)).length;
-  if (count > MAX_FIELDS || names.length > MAX_DOTTED_FIELDS)
+  const countPlain = () => names.filter((name) => !name.startsWith(CUSTOM_FIELD_PREFIX)).length;
+  if (names.length > MAX_DOTTED_FIELDS || (names.length > MAX_FIELDS && countPlain() > MAX_FIELDS))
     return {
       issues: [{ detail: `has ${formatCount(names.length)} fields; put your own fields under customFields` }],
     };
@@ -188,8 +189,8 @@ const fixedPlaces = ({ accessLevel, companyId, branchId, departmentId }: Polling
  */
 function placeInAccess(item: Readonly<Record<string, unknown>>, user: PollingUser) {
   const issues: ValidationIssue[] = [];
-  // Without a prototype, because a name may be __proto__.
-  const object: Record<string, unknown> = Object.assign(Object.create(null), item);
+  // A name may be __proto__, which a spread copies like every other one.
+  const object: Record<string, unknown> = { ...item };
   // An empty text counts as a field that is left out.
   for (const field of PLACE_FIELDS) {
     if (typeof object[field] === 'number') object[field] = String(object[field]);

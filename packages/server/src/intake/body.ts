@@ -93,6 +93,8 @@ interface ItemsOfArray {
  */
 function findItems(json: string): ItemsOfArray | undefined {
   const [opening] = /^[ \t\n\r]*\[/.exec(json) ?? [];
+  // Too short for any of the limits.
+  if (!opening && json.length <= MAX_JSON_LEVELS) return undefined;
   const separators = opening ? [opening.length - 1] : [];
   let count = 1;
   let end = 0;

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { LEADS_PATH, MAX_INTAKE_LEADS } from '@leadtap/contract';
 import type { VerifiedToken } from '../accounts/records.ts';
 import { systemClock, toIso } from '../clock.ts';
-import { takeTurn } from '../event-loop.ts';
+import { isPromise, takeTurn } from '../event-loop.ts';
 import { declaredBytes, readBody } from '../http/body.ts';
 import type { CallerEndpoint } from '../http/endpoint.ts';
 import { type Exchange, jsonPayload, type Payload } from '../http/exchange.ts';
@@ -114,7 +114,8 @@ export function createIntakeEndpoint(
 
   /** Throws 429. The headers have the state after the last call. */
   async function consumeLeads(exchange: Exchange, userId: string, units: number, isLast: boolean) {
-    const verdict = await leadLimiter.consume(userId, units);
+    const consumed = leadLimiter.consume(userId, units);
+    const verdict = isPromise(consumed) ? await consumed : consumed;
     const isRejected = verdict.violated.length > 0;
     if (isLast || isRejected) addRateLimitHeaders(exchange.headers, verdict);
     if (isRejected) throw rateLimitExceeded(verdict, LEAD_LIMIT_DETAIL);
@@ -131,15 +132,15 @@ export function createIntakeEndpoint(
     const idempotencyKey = idempotencyKeyOf(request);
     const contentType = request.headers['content-type'];
     const times = timesOf(token);
-    const takeTurnIfLarge = () => (bytes.length > MAX_BYTES_DECODED_AT_ONCE ? takeTurn() : undefined);
-    await takeTurnIfLarge();
+    const isLarge = bytes.length > MAX_BYTES_DECODED_AT_ONCE;
+    if (isLarge) await takeTurn();
     let content: IntakeContent;
     if (token.source) {
       const webhook = await parseWebhook(mediaType, bytes, contentType);
-      await takeTurnIfLarge();
+      if (isLarge) await takeTurn();
       content = contentOfWebhook(webhook, token.source, { historical: false, clock, times });
     } else content = await parseBody(mediaType, bytes, contentType);
-    await takeTurnIfLarge();
+    if (isLarge) await takeTurn();
     // Leads: 429, 422. One was counted before the body was read.
     const count = Array.isArray(content.value) ? Math.min(content.value.length, MAX_INTAKE_LEADS) : 1;
     await consumeLeads(exchange, token.userId, Math.max(0, count - 1), true);

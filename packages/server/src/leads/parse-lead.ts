@@ -82,11 +82,14 @@ function findParser(name: string, { historical }: ParseOptions): FieldParser | u
   return historical || !parser?.import.historicalOnly ? parser : undefined;
 }
 
+const REQUIRED = IMPORT_FIELDS.filter(({ import: rule }) => rule.required).map(({ name }) => name);
+const REQUIRED_OF_HISTORY = IMPORT_FIELDS.filter(
+  ({ import: rule }) => rule.required || rule.historicalOnly,
+).map(({ name }) => name);
+
 /** Names of the fields without which a lead is rejected. */
 export const requiredFields = ({ historical }: ParseOptions): readonly string[] =>
-  IMPORT_FIELDS.filter(({ import: rule }) => rule.required || (historical && rule.historicalOnly)).map(
-    ({ name }) => name,
-  );
+  historical ? REQUIRED_OF_HISTORY : REQUIRED;
 
 /** Why a name is not one of the fields that an import may have. */
 function explainUnknownField(name: string): string {
@@ -198,15 +201,17 @@ export const withCompany = (
 ): Readonly<Record<string, unknown>> =>
   companyId === undefined || (object['companyId'] ?? null) !== null ? object : { ...object, companyId };
 
+const isDotted = (name: string): boolean => name.startsWith(CUSTOM_FIELD_PREFIX);
+
 /** `customFields.x` names the field `x` of `customFields`. */
 function nestCustomFields(given: Readonly<Record<string, unknown>>): {
   readonly object: Readonly<Record<string, unknown>>;
   readonly issues: ValidationIssue[];
 } {
   const issues: ValidationIssue[] = [];
+  if (!Object.keys(given).some(isDotted)) return { object: given, issues };
   const entries = Object.entries(given);
-  const dotted = entries.filter(([name]) => name.startsWith(CUSTOM_FIELD_PREFIX));
-  if (dotted.length === 0) return { object: given, issues };
+  const dotted = entries.filter(([name]) => isDotted(name));
   const nested = given['customFields'];
   const custom = new Map<string, unknown>(isJsonObject(nested) ? Object.entries(nested) : []);
   for (const [name, value] of dotted) {
@@ -218,7 +223,7 @@ function nestCustomFields(given: Readonly<Record<string, unknown>>): {
   }
   // Without a prototype, because a name may be __proto__.
   const object: Record<string, unknown> = Object.create(null);
-  for (const [name, value] of entries) if (!name.startsWith(CUSTOM_FIELD_PREFIX)) object[name] = value;
+  for (const [name, value] of entries) if (!isDotted(name)) object[name] = value;
   const isGiven = dotted.some(([, value]) => value !== undefined);
   if (isJsonObject(nested) || (isBlank(nested) && isGiven))
     object['customFields'] = Object.fromEntries(custom);
