@@ -60,6 +60,8 @@ export class Stamps {
    * before that end does not exist, and the search starts again.
    */
   firstFree(companyId: string, wanted: number): number {
+    // No lead is later than the last stamp: in a file that is sorted by time, most leads need no search.
+    if (wanted > this.#lastOf(companyId)) return wanted;
     const key = `${companyId}\0${wanted}`;
     const last = this.#lastFree.get(key);
     const start = last !== undefined && this.#sql.isTaken.get(companyId, last - 1) ? last : wanted;
