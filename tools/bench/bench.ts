@@ -98,7 +98,6 @@ export interface Dataset {
   readonly postgresUrl: string;
   readonly postgresPid: number;
   readonly tokens: Tokens;
-  readonly leadsPerSecond: number;
 }
 
 export async function makeDataset(

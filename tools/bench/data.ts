@@ -93,6 +93,13 @@ function* leadHistory({ leads, intervalMs, companyOf }: History): Generator<stri
   }
 }
 
+/** Leads per second, with the start of the command. */
+export async function importHistory(home: Home, history: History): Promise<number> {
+  const startedAt = performance.now();
+  await leadtap(home, ['leads', 'import', '-', '--historical'], leadHistory(history));
+  return (history.leads * 1000) / (performance.now() - startedAt);
+}
+
 export type Tokens = ReadonlyMap<string, string>;
 
 /** Fills the SQLite database of the folder. */
@@ -100,16 +107,13 @@ export async function fillSqlite(
   home: Home,
   shape: Shape,
   scope = 'leads:read',
-): Promise<{ tokens: Tokens; leadsPerSecond: number }> {
+): Promise<{ tokens: Tokens }> {
   await leadtap(home, ['org', 'apply', '-'], [JSON.stringify(organisation(shape))]);
-  const { history } = shape;
-  const startedAt = performance.now();
-  if (history) await leadtap(home, ['leads', 'import', '-', '--historical'], leadHistory(history));
-  const leadsPerSecond = ((history?.leads ?? 0) * 1000) / (performance.now() - startedAt);
+  if (shape.history) await importHistory(home, shape.history);
   const issued: { userId: string; token: string }[] = JSON.parse(
     await leadtap(home, ['token', 'issue', '--all-users', '--scope', scope, '--json']),
   );
-  return { tokens: new Map(issued.map(({ userId: id, token }) => [id, token])), leadsPerSecond };
+  return { tokens: new Map(issued.map(({ userId: id, token }) => [id, token])) };
 }
 
 /** A copy of that database in PostgreSQL; users, tokens and key are the same. */

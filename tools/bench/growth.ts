@@ -10,8 +10,17 @@ import {
   type Section,
 } from './bench.ts';
 import { STORES } from './contestants.ts';
-import { EVERY_PLACE, type Feed, type History, pollRequest, readFeed, type Shape, userId } from './data.ts';
-import { atMost, micros, millis, ratios, spread, whole } from './report.ts';
+import {
+  EVERY_PLACE,
+  type Feed,
+  type History,
+  importHistory,
+  pollRequest,
+  readFeed,
+  type Shape,
+  userId,
+} from './data.ts';
+import { atLeast, atMost, micros, millis, ratios, spread, whole } from './report.ts';
 import { type Instance, serve } from './service.ts';
 import { TARGETS } from './targets.ts';
 import { load, type Requests, type Target, writeRequests } from './wrk.ts';
@@ -155,6 +164,53 @@ async function measureStore(bench: Bench, datasets: Record<Size, Dataset>, store
   return { store, polls, startMs: served.large.startMs };
 }
 
+/** One lead after the other, in one transaction with the settings of the store. Leads per second. */
+function insertPlainly(file: string): number {
+  const database = new DatabaseSync(file);
+  database.exec('PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON');
+  database.exec('PRAGMA cache_size = -16000; PRAGMA temp_store = MEMORY');
+  const rows = database.prepare('SELECT * FROM leads ORDER BY created_at').all();
+  const columns = Object.keys(rows[0] ?? {});
+  const values = rows.map((row) => columns.map((column) => row[column] ?? null));
+  database.exec('DELETE FROM leads');
+  const insert = database.prepare(
+    `INSERT INTO leads (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
+  );
+  const startedAt = performance.now();
+  database.exec('BEGIN IMMEDIATE');
+  for (const row of values) insert.run(...row);
+  database.exec('COMMIT');
+  const seconds = (performance.now() - startedAt) / 1000;
+  database.close();
+  return rows.length / seconds;
+}
+
+/** From a file of the server, in one transaction. Leads per second. */
+async function copyPlainly(url: string, leads: number): Promise<number> {
+  await query(url, `COPY leadtap.leads TO PROGRAM 'cat > leads.copy'`, 'DELETE FROM leadtap.leads');
+  const startedAt = performance.now();
+  await query(url, `SET leadtap.historical = 'on'`, `COPY leadtap.leads FROM 'leads.copy'`);
+  return (leads * 1000) / (performance.now() - startedAt);
+}
+
+/** `leads import`, compared with the same rows in plain SQL, into the same table with its triggers and indexes. */
+async function measureImports(bench: Bench) {
+  const companies = 50;
+  const shape: Shape = { companies, usersOf: () => 1, places: EVERY_PLACE };
+  const dataset = await makeDataset(bench, bench.checkout, 'import', shape);
+  const leads = bench.options.quick ? 5000 : 50_000;
+  const history: History = { leads, intervalMs: 1000, companyOf: (n) => n % companies };
+  const plain = {
+    sqlite: () => insertPlainly(`${dataset.sqlite.folder}/leadtap.db`),
+    postgres: () => copyPlainly(dataset.postgresUrl, leads),
+  };
+  return measureStores(bench, async (store) => {
+    const imported = await importHistory(dataset[store], history);
+    const inPlainSql = await plain[store]();
+    return { store, imported, inPlainSql, share: imported / inPlainSql };
+  });
+}
+
 async function measure(bench: Bench): Promise<Result> {
   const { leads } = bench.options;
   const large = largeShape(leads);
@@ -165,7 +221,8 @@ async function measure(bench: Bench): Promise<Result> {
   bench.progress(`growth: ${whole(leads)} leads`);
   await addCopies(datasets.large, large.history, leads);
   const stores = await measureStores(bench, (store) => measureStore(bench, datasets, store));
-  const { leadsPerSecond } = datasets.large;
+  bench.progress('growth: leads import and plain SQL');
+  const imports = await measureImports(bench);
   return {
     tables: [
       {
@@ -183,15 +240,27 @@ async function measure(bench: Bench): Promise<Result> {
       },
       {
         title: 'How fast is an import?',
-        columns: ['', 'leads per second'],
-        rows: [['leads import, SQLite', whole(leadsPerSecond)]],
+        columns: ['', 'leads per second', 'plain INSERT or COPY of the same rows', 'share'],
+        rows: imports.map(({ store, imported, inPlainSql, share }) => [
+          `leads import, ${STORES[store]}`,
+          whole(imported),
+          whole(inPlainSql),
+          share.toFixed(2),
+        ]),
       },
     ],
-    verdicts: stores.flatMap(({ store, polls, startMs }) => [
-      ...polls.map(({ kind, growth }) => atMost(TARGETS.growth, growth.median, `growth, ${store}: ${kind}`)),
-      atMost(TARGETS.startMs, startMs, `growth, ${store}: ms until it serves`),
-    ]),
-    figures: { leads, stores, leadsPerSecond },
+    verdicts: [
+      ...stores.flatMap(({ store, polls, startMs }) => [
+        ...polls.map(({ kind, growth }) =>
+          atMost(TARGETS.growth, growth.median, `growth, ${store}: ${kind}`),
+        ),
+        atMost(TARGETS.startMs, startMs, `growth, ${store}: ms until it serves`),
+      ]),
+      ...imports.map(({ store, share }) =>
+        atLeast(TARGETS.importOfPlain, share, `growth, ${store}: import, of plain SQL`),
+      ),
+    ],
+    figures: { leads, stores, imports },
   };
 }
 
