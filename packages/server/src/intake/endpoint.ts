@@ -124,7 +124,7 @@ export function createIntakeEndpoint(
   async function receive(exchange: Exchange, caller: Caller, upload: Upload): Promise<IntakePayload> {
     const { request, mediaType = 'application/json' } = exchange;
     const { token } = caller;
-    // Before the account was checked. Otherwise it may change while the body arrives.
+    // Otherwise the account may change while the body arrives. The transaction checks it in any case.
     const hasArrived = request.complete;
     const bytes = await readBody(exchange, LEADS_BODY);
     upload.complete();
