@@ -56,6 +56,7 @@ export type { IntakeObservation, IntakeObserver } from './intake/endpoint.ts';
 export type * from './intake/store.ts';
 export type * from './leads/record.ts';
 export type * from './leads/removal.ts';
+export { type PageLead, type RenderedLead, renderLead } from './leads/render.ts';
 export { DEFAULT_LEAD_FIELDS } from './leads/row.ts';
 export type * from './leads/store.ts';
 export {

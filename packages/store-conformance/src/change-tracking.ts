@@ -1,15 +1,19 @@
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type {
-  Change,
-  ChangeTrackingStore,
-  LeadRecord,
-  Revalidation,
-  RevalidationRequest,
-  Store,
+import {
+  type Change,
+  type ChangeTrackingStore,
+  type LeadFields,
+  type LeadRecord,
+  type PageQuery,
+  type Revalidation,
+  type RevalidationRequest,
+  renderLead,
+  type Store,
 } from 'leadtap';
 import { CHANGES, ofUser } from './changes.ts';
 import { type ConformanceCheck, check, type Setup } from './check.ts';
+import { FULL, withText } from './fields.ts';
 import {
   ACME,
   ALL_OF_ACME,
@@ -18,12 +22,23 @@ import {
   batches,
   FROM_THE_FIRST,
   GLOBEX,
-  idsOf,
   lead,
   poll,
   stamp,
   user,
 } from './sample.ts';
+
+/** Texts, numbers and times that databases write in other forms than JavaScript. */
+const RENDERED_FIELDS: readonly Partial<LeadFields>[] = [
+  FULL,
+  {},
+  withText('"\\/\b\t\n\f\r\u0001\u001f \u007f\u0080é\u2028😀\'%{}'),
+  ...[{ firstName: 'Ada' }, { firstName: '', lastName: ' Ada ' }, { firstName: 'Ada', lastName: 'L' }],
+  ...['0001-01-01T00:00:00.000Z', '1969-12-31T23:59:59.999Z', '9999-12-31T23:59:59.990Z'].map((time) => ({
+    appointmentDateTime: Date.parse(time),
+  })),
+  { customFields: { b: [1e21, 1e-7, 0.1, -1, 1e300, 12345678901234567890], 2: null, 1: {}, '': ' "\n\t' } },
+];
 
 interface TrackingSetup extends Setup {
   /** Of another store than the one that writes. */
@@ -56,6 +71,21 @@ interface Answer {
   readonly ids: readonly string[];
 }
 
+async function assertSameLeads(store: Store, reader: ChangeTrackingStore, query: PageQuery): Promise<void> {
+  const [read, page] = [await reader.readLeads(query), await store.readPage(query)];
+  assert.deepEqual(read.map(renderLead), page.leads.map(renderLead));
+  assert.deepEqual(
+    read.map(({ createdAt }) => createdAt),
+    page.leads.map(({ createdAt }) => createdAt),
+  );
+}
+
+/** Of the leads of Acme, which the store may have rendered. */
+async function readIds(reader: ChangeTrackingStore): Promise<string[]> {
+  const leads = await reader.readLeads(FROM_THE_FIRST);
+  return leads.map((lead): string => JSON.parse(renderLead(lead)).id);
+}
+
 /** Caches the leads of Acme until a revalidation reports a change. */
 class LeadCache {
   readonly #reader: ChangeTrackingStore;
@@ -68,7 +98,7 @@ class LeadCache {
 
   async answer(request: RevalidationRequest = ACME_REQUEST): Promise<Answer> {
     const revalidation = await this.#reader.revalidate(request, this.#seen);
-    if (revalidation.changes?.length !== 0) this.#ids = idsOf(await this.#reader.readLeads(FROM_THE_FIRST));
+    if (revalidation.changes?.length !== 0) this.#ids = await readIds(this.#reader);
     this.#seen = revalidation.seen;
     return { revalidation, ids: this.#ids };
   }
@@ -212,7 +242,12 @@ export const changeTrackingChecks = [
         { scope, limit: 2 },
         { scope, since: 0, limit: 2 },
       ])
-        assert.deepEqual(await reader.readLeads(query), (await store.readPage(query)).leads);
+        await assertSameLeads(store, reader, query);
+  }),
+
+  checkTracking('change tracking: readLeads renders leads as they are rendered elsewhere', async ({ store, reader }) => {
+    await stamp(store, RENDERED_FIELDS.map((fields, n) => lead(`${n}`, { departmentId: 'sales', fields })));
+    await assertSameLeads(store, reader, FROM_THE_FIRST);
   }),
 
   checkTracking(
@@ -224,7 +259,7 @@ export const changeTrackingChecks = [
         assert.deepEqual([readAt, [...busy]], [clock.now, []]);
         const [createdAt = 0] = await stamp(store, [lead(id)]);
         assert(createdAt > readAt, `${createdAt} is after ${readAt}`);
-        assert.equal((await reader.readLeads(FROM_THE_FIRST)).at(-1)?.id, id);
+        assert.equal((await readIds(reader)).at(-1), id);
       }
     },
   ),

@@ -17,7 +17,17 @@ export function toWire(lead: LeadRecord): Lead {
 const joinNames = ({ firstName, lastName }: LeadRecord): string =>
   [firstName, lastName].filter((name) => name !== null && name !== '').join(' ');
 
-export const renderLead = (lead: LeadRecord): string => JSON.stringify(toWire(lead));
+/** A lead as the response has it. */
+export interface RenderedLead {
+  readonly createdAt: number;
+  readonly json: string;
+}
+
+/** A lead of a page: of a store that renders leads itself, or not. */
+export type PageLead = LeadRecord | RenderedLead;
+
+export const renderLead = (lead: PageLead): string =>
+  'json' in lead ? lead.json : JSON.stringify(toWire(lead));
 
 /** Rendered leads: the response body, and the values that headers, metrics and log take from it. */
 export interface RenderedLeads {
@@ -30,10 +40,10 @@ export interface RenderedLeads {
   readonly last: number | undefined;
 }
 
-export const renderLeads = (leads: readonly LeadRecord[]): RenderedLeads =>
+export const renderLeads = (leads: readonly PageLead[]): RenderedLeads =>
   leads.length === 0
     ? NO_LEADS
-    : asRendered(concatUnpooled([Buffer.from(`[${leads.map(renderLead).join(',')}]`)]), {
+    : asRendered(toUnpooled(`[${leads.map(renderLead).join(',')}]`), {
         count: leads.length,
         first: leads[0]?.createdAt,
         last: leads.at(-1)?.createdAt,
@@ -55,6 +65,13 @@ export const NO_LEADS: RenderedLeads = asRendered(Buffer.from('[]'), {
   first: undefined,
   last: undefined,
 });
+
+/** For the same reason as `concatUnpooled`. */
+function toUnpooled(text: string): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
+  bytes.write(text);
+  return bytes;
+}
 
 /**
  * Like `Buffer.concat`, but in memory of its own. Node takes small buffers from 8 KiB blocks, so that a small cached buffer would

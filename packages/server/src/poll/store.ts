@@ -3,7 +3,7 @@
 import type { User, VerifiedToken } from '../accounts/records.ts';
 import type { Account } from '../accounts/store.ts';
 import type { LeadRecord, LeadScope } from '../leads/record.ts';
-import type { RenderedLeads } from '../leads/render.ts';
+import type { PageLead, RenderedLeads } from '../leads/render.ts';
 
 export interface PageQuery {
   readonly scope: LeadScope;
@@ -82,8 +82,11 @@ export interface Revalidation {
 export interface ChangeTrackingStore {
   /** Never waits for a lock. One call serves any number of polls and is made after the last of them has arrived. */
   revalidate(request: RevalidationRequest, known: string | undefined): Promise<Revalidation>;
-  /** Reads what is committed now, without a lock. The revalidation before it gives the time of the answer. */
-  readLeads(query: PageQuery, signal?: AbortSignal): Promise<readonly LeadRecord[]>;
+  /**
+   * Reads what is committed now, without a lock. The revalidation before it gives the time of the answer. A store may render the
+   * leads itself, exactly as `renderLead` does.
+   */
+  readLeads(query: PageQuery, signal?: AbortSignal): Promise<readonly PageLead[]>;
 }
 
 /** What the endpoint needs: enough to serve it from a database of your own. */

@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { LeadRecord } from '../../leads/record.ts';
-import { type RenderedLeads, renderLeads } from '../../leads/render.ts';
+import { type PageLead, type RenderedLeads, renderLeads } from '../../leads/render.ts';
 import type { ChangeTrackingStore, PageQuery } from '../store.ts';
 import { Feed } from './feed.ts';
 import type { Revalidator } from './revalidator.ts';
@@ -179,7 +178,7 @@ class SingleFlight<T> {
 }
 
 /** What a page shows of the end of the feed. A full page with `since` shows nothing of it: more leads may follow. */
-function toFeed({ since, limit }: PageQuery, leads: readonly LeadRecord[]): Feed {
+function toFeed({ since, limit }: PageQuery, leads: readonly PageLead[]): Feed {
   const isFull = leads.length === limit;
   if (since !== undefined) return isFull ? new Feed(Number.POSITIVE_INFINITY) : createFeed(since, leads);
   const oldest = leads.at(-1)?.createdAt;
@@ -187,7 +186,7 @@ function toFeed({ since, limit }: PageQuery, leads: readonly LeadRecord[]): Feed
   return createFeed(cachedAfter, leads.toReversed());
 }
 
-function createFeed(cachedAfter: number, leads: readonly LeadRecord[]): Feed {
+function createFeed(cachedAfter: number, leads: readonly PageLead[]): Feed {
   const feed = new Feed(cachedAfter);
   feed.append(leads);
   return feed;

@@ -1,5 +1,11 @@
-import type { LeadRecord } from '../../leads/record.ts';
-import { asRendered, concatUnpooled, NO_LEADS, type RenderedLeads, renderLead } from '../../leads/render.ts';
+import {
+  asRendered,
+  concatUnpooled,
+  NO_LEADS,
+  type PageLead,
+  type RenderedLeads,
+  renderLead,
+} from '../../leads/render.ts';
 import type { PollQuery } from '../pages.ts';
 
 /** The largest page of newest leads. */
@@ -58,7 +64,7 @@ export class Feed {
   }
 
   /** Adds the leads that follow the newest one, oldest first. */
-  append(leads: readonly LeadRecord[]): void {
+  append(leads: readonly PageLead[]): void {
     // Also when nothing is added: a cached page may have been read before the newest lead of this feed was added.
     this.#pages.clear();
     this.#pageBytes = 0;
@@ -67,7 +73,7 @@ export class Feed {
   }
 
   /** The oldest leads are evicted when there are more than fit into a page. */
-  #prepend(added: readonly LeadRecord[]): void {
+  #prepend(added: readonly PageLead[]): void {
     const createdAt = [...added.map((lead) => lead.createdAt), ...this.#createdAt];
     const newLeads = added.slice(0, MAX_LEADS).map((lead) => Buffer.from(renderLead(lead)));
     const kept = Math.min(this.#createdAt.length, MAX_LEADS - newLeads.length);

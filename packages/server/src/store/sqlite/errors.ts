@@ -58,8 +58,13 @@ export const isDamage = (error: unknown): error is Error =>
 export const isLockTimeout = (error: unknown): boolean =>
   error instanceof StoreUnavailableError && isBusy(error.cause);
 
+/** Of `json` on a text that is not JSON. Only JSON is ever written, so it is damage that SQLite does not detect. */
+const isMalformedJson = (error: unknown): boolean =>
+  error instanceof Error && error.message === 'malformed JSON';
+
 /** An error that is not listed is a defect and is returned unchanged. */
 export function asStoreError(error: unknown): unknown {
+  if (isMalformedJson(error)) return new UnusableDatabaseError('the database file is damaged', { cause: error });
   const code = resultCode(error);
   // The folder of the database cannot be created or entered.
   if (code === undefined && error instanceof Error && 'syscall' in error)

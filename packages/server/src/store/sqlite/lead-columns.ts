@@ -1,5 +1,6 @@
 /** How SQLite keeps the fields of a lead: JSON and lists as text, a boolean as 0 or 1. */
 
+import { leadJson } from '../../leads/lead-json.ts';
 import type { LeadFields, LeadRecord } from '../../leads/record.ts';
 import {
   DEFAULT_LEAD_FIELDS,
@@ -17,6 +18,28 @@ export const PAGE_COLUMNS = [
   ...['s.label AS status_label', 's.color AS status_color', 's.final AS status_final'],
   ...['c.name AS company_name', 'b.name AS branch_name', 'd.name AS department_name'],
 ].join(', ');
+
+const toJsonBoolean = (value: string): string => `json(iif(${value}, 'true', 'false'))`;
+
+const toJsonObject = (entries: readonly (readonly [name: string, json: string])[]): string =>
+  `json_object(${entries.map(([name, json]) => `'${name}', ${json}`).join(', ')})`;
+
+/** The columns of a rendered lead, for the same query. `json` fails on text that is not JSON: the file is damaged. */
+export const RENDERED_COLUMNS = `l.created_at AS "createdAt", ${leadJson({
+  toJson(type, value) {
+    if (type === 'instant') return `strftime('%Y-%m-%dT%H:%M:%fZ', ${value} / 1000.0, 'unixepoch')`;
+    if (type === 'boolean') return toJsonBoolean(value);
+    return type === 'object' || type === 'urls' ? `json(${value})` : value;
+  },
+  status: toJsonObject([
+    ['value', 's.value'],
+    ['label', 's.label'],
+    ['color', 's.color'],
+    ['final', toJsonBoolean('s.final')],
+  ]),
+  toObject: toJsonObject,
+  joined: { company_name: 'c.name', branch_name: 'b.name', department_name: 'd.name' },
+})} AS json`;
 
 type SqlRow = Record<string, unknown>;
 

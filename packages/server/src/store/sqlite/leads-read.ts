@@ -1,7 +1,6 @@
-import type { LeadRecord, LeadScope } from '../../leads/record.ts';
+import type { LeadScope } from '../../leads/record.ts';
 import type { PageQuery } from '../../poll/store.ts';
 import type { Connection, SqlValue } from './connection.ts';
-import { decodeLead, PAGE_COLUMNS } from './lead-columns.ts';
 
 interface ScopeFilter {
   readonly index: string;
@@ -22,8 +21,8 @@ const SCOPE_FILTERS: Record<LeadScope['level'], ScopeFilter> = {
  * One range scan of one index for each access level and direction, without a sort. The names are joined by primary key, so
  * that the next poll has the new name of a branch.
  */
-const pageSql = ({ index, condition }: ScopeFilter, direction: 'newest' | 'following') => `
-  SELECT ${PAGE_COLUMNS}
+const pageSql = (columns: string, { index, condition }: ScopeFilter, direction: 'newest' | 'following') => `
+  SELECT ${columns}
     FROM leads AS l ${index}
     CROSS JOIN companies AS c ON c.id = l.company_id
     CROSS JOIN statuses AS s ON s.company_id = l.company_id AND s.value = l.status_value
@@ -45,10 +44,10 @@ function scopeValues(scope: LeadScope): SqlValue[] {
 }
 
 /** Prepares the six statements of a poll. */
-export function preparePages(connection: Connection): (query: PageQuery) => LeadRecord[] {
+export function preparePages<Row>(connection: Connection, columns: string): (query: PageQuery) => Row[] {
   const prepareLevel = (level: LeadScope['level']) => ({
-    newest: connection.prepare<Record<string, SqlValue>>(pageSql(SCOPE_FILTERS[level], 'newest')),
-    following: connection.prepare<Record<string, SqlValue>>(pageSql(SCOPE_FILTERS[level], 'following')),
+    newest: connection.prepare<Row>(pageSql(columns, SCOPE_FILTERS[level], 'newest')),
+    following: connection.prepare<Row>(pageSql(columns, SCOPE_FILTERS[level], 'following')),
   });
   const statements = {
     COMPANY: prepareLevel('COMPANY'),
@@ -58,7 +57,6 @@ export function preparePages(connection: Connection): (query: PageQuery) => Lead
   return ({ scope, since, limit }) => {
     const { newest, following } = statements[scope.level];
     const values = scopeValues(scope);
-    const rows = since === undefined ? newest.all(...values, limit) : following.all(...values, since, limit);
-    return rows.map(decodeLead);
+    return since === undefined ? newest.all(...values, limit) : following.all(...values, since, limit);
   };
 }

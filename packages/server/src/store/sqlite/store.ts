@@ -8,6 +8,7 @@ import type { WriteAllOutcome } from '../../intake/store.ts';
 import { toRejection } from '../../intake/write-all.ts';
 import { mayWrite } from '../../leads/access.ts';
 import { createRemoval } from '../../leads/removal-sql.ts';
+import type { RenderedLead } from '../../leads/render.ts';
 import { createLeadLists } from '../../leads/sql.ts';
 import type { ChangeTrackingStore } from '../../poll/store.ts';
 import { SchemaVersionError } from '../errors.ts';
@@ -15,10 +16,10 @@ import type { SqlDatabase } from '../sql.ts';
 import type { Inspection, MigrationReport, Store } from '../store.ts';
 import { prepareAccounts } from './accounts.ts';
 import { prepareChangeLog } from './change-log.ts';
-import { type Connection, DatabaseFile, openConnection, type StoreLog } from './connection.ts';
+import { type Connection, DatabaseFile, openConnection, type SqlValue, type StoreLog } from './connection.ts';
 import { asStoreError, isBusy, isDamage, isLockTimeout } from './errors.ts';
 import { GroupCommit } from './group-commit.ts';
-import { decodeLead } from './lead-columns.ts';
+import { decodeLead, PAGE_COLUMNS, RENDERED_COLUMNS } from './lead-columns.ts';
 import { preparePages } from './leads-read.ts';
 import { encodeLeads, LeadWriter } from './leads-write.ts';
 import { expectedVersion, findFaults, migrate, prepareSchema, readPlan } from './migrate.ts';
@@ -130,7 +131,8 @@ function prepareDatabase(connection: Connection, clock: Clock) {
     accounts,
     findSender: cache.of(accounts.findAccount, ({ userId, tokenId }) => [userId, tokenId]),
     leads: new LeadWriter(connection, cache, clock),
-    readLeads: preparePages(connection),
+    readRows: preparePages<Record<string, SqlValue>>(connection, PAGE_COLUMNS),
+    readRendered: preparePages<RenderedLead>(connection, RENDERED_COLUMNS),
     readChanges: prepareChangeLog(connection),
     runTask: prepareTasks(connection, clock),
     clearCache: () => cache.clear(),
@@ -221,7 +223,7 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
       });
     },
 
-    readLeads: (query) => read(({ readLeads }) => readLeads(query)),
+    readLeads: (query) => read(({ readRendered }) => readRendered(query)),
   };
 
   return {
@@ -231,8 +233,8 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
     async readPage(query) {
       const { companyId } = query.scope;
       const page = await readLocked(
-        ({ readLeads, readLastStamp }) => ({
-          leads: readLeads(query),
+        ({ readRows, readLastStamp }) => ({
+          leads: readRows(query).map(decodeLead),
           readAt: clock(),
           locked: true,
           lastStamp: readLastStamp(companyId),
@@ -241,10 +243,10 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
       );
       if (page) return page;
       // The stamp is read first: a lead that is committed between the two reads is in the page.
-      return read(({ readLeads, readLastStamp }) => {
+      return read(({ readRows, readLastStamp }) => {
         const lastStamp = readLastStamp(companyId);
         const readAt = Math.min(clock(), lastStamp ?? 0);
-        return { leads: readLeads(query), readAt, locked: false, lastStamp };
+        return { leads: readRows(query).map(decodeLead), readAt, locked: false, lastStamp };
       });
     },
 

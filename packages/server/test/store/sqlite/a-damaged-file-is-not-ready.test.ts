@@ -65,3 +65,15 @@ test('a poll of damaged pages fails with 503, and the service is not ready; the 
   expect(await ready(next.url)).toBe(200);
   expect((await follow(next.poll)).status).toBe(200);
 });
+
+test('a poll of a lead whose JSON is damaged fails with 503, and the service is not ready', async () => {
+  const folder = tempFolder();
+  const database = await makeTestDatabase(onTestFinished, { folder });
+  const { url, poll, add } = await startService({ beside: { folder, database } });
+  await add({ id: 'damaged' });
+  const connection = new Connection(join(folder, 'leadtap.db'));
+  connection.exec(`UPDATE leads SET custom_fields = '{"a":'`);
+  connection.close();
+  await expectProblem(await poll('boss'), 'unavailable');
+  expect((await fetch(`${url}/readyz`)).status).toBe(503);
+});

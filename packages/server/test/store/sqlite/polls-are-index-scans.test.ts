@@ -3,6 +3,7 @@ import { openSqliteStore } from 'leadtap';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { tempFolder } from '../../../../testing/harness/temp-folder.ts';
 import { Connection } from '../../../src/store/sqlite/connection.ts';
+import { RENDERED_COLUMNS } from '../../../src/store/sqlite/lead-columns.ts';
 import { preparePages } from '../../../src/store/sqlite/leads-read.ts';
 
 /** The statements of a poll: for each access level the newest leads, and those after a time. */
@@ -12,7 +13,7 @@ async function pollStatements(): Promise<{ connection: Connection; statements: s
   const connection = new Connection(file);
   onTestFinished(() => connection.close());
   const prepare = vi.spyOn(connection, 'prepare');
-  preparePages(connection);
+  preparePages(connection, RENDERED_COLUMNS);
   const statements = prepare.mock.calls.map(([sql]) => sql);
   prepare.mockRestore();
   return { connection, statements };
