@@ -177,25 +177,31 @@ BEGIN
     last_stamp := leadtap.to_ms(leadtap.last_stamp(company));
   END IF;
 
-  -- One statement, hence one snapshot: leads with the present names of places and statuses. Each row is found by its key (hence the
-  -- limits): without statistics, a join would read all leads or branches of the company.
+  -- One statement, hence one snapshot: leads with the present names of places and statuses.
   SELECT coalesce(json_agg(lead), '[]') INTO leads FROM (
     SELECT {{page_columns}},
            s.label AS status_label, s.color AS status_color, s.final AS status_final,
-           (SELECT c.name FROM leadtap.companies AS c WHERE c.id = company) AS company_name,
-           (SELECT b.name FROM leadtap.branches AS b WHERE b.company_id = company AND b.id = l.branch_id) AS branch_name,
-           (SELECT d.name FROM leadtap.departments AS d WHERE d.company_id = company AND d.id = l.department_id) AS department_name
-      FROM unnest(leadtap.page_keys(company, branch, department, leadtap.from_ms(since_ms), page_limit))
-             WITH ORDINALITY AS page (created_at, position)
-     CROSS JOIN LATERAL (SELECT o.branch_id, o.department_id, {{lead_columns}}
-                           FROM leadtap.leads AS o
-                          WHERE o.company_id = company AND o.created_at = page.created_at LIMIT 1) AS l
-     CROSS JOIN LATERAL (SELECT o.label, o.color, o.final FROM leadtap.statuses AS o
-                          WHERE o.company_id = company AND o.value = l.status_value LIMIT 1) AS s
+           {{company_name}} AS company_name, {{branch_name}} AS branch_name, {{department_name}} AS department_name
+      FROM {{page}}
      ORDER BY page.position
   ) AS lead;
 END $$;
 COMMENT ON FUNCTION leadtap.read_page(text, text, text, bigint, integer, integer) IS 'A page of the leads of a company, a branch or a department, under the lock of the company.';
+
+-- The leads of a page for the cache, without the lock: the revalidation before gives the time of the answer. One line for each lead,
+-- whose parts are separated by tabs (lead-functions.ts): the driver of the service takes longer to read 100 rows.
+CREATE OR REPLACE FUNCTION leadtap.read_leads(company text, branch text, department text, since_ms bigint, page_limit integer)
+  RETURNS text LANGUAGE plpgsql STABLE
+  SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+  SET plan_cache_mode = force_generic_plan SET enable_hashjoin = off SET enable_mergejoin = off SET lock_timeout = '5s' AS $$
+BEGIN
+  IF pg_is_in_recovery() THEN
+    RAISE read_only_sql_transaction USING MESSAGE = 'this is a standby, which may lack leads of its primary';
+  END IF;
+  RETURN (SELECT string_agg(leadtap.to_ms(l.created_at) || E'\t' || {{lead_json}}, E'\n' ORDER BY page.position)
+            FROM {{page}});
+END $$;
+COMMENT ON FUNCTION leadtap.read_leads(text, text, text, bigint, integer) IS 'A page of the leads of a company, a branch or a department as JSON, without the lock of the company.';
 
 -- What a write of leads depends on: accounts, used keys, places, statuses, stored leads. refs has the company, branch, department and id
 -- of each lead; an id that the sender has not given is left out. With locks, it first takes the locks of the companies and of the

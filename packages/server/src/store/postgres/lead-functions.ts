@@ -1,6 +1,7 @@
 /** The SQL that names every column of a lead, such as `lead-functions.sql` with the columns of the table of lead fields. */
 import { readFileSync } from 'node:fs';
 import { type ColumnKind, FIELD_COLUMNS, LEAD_COLUMNS } from '../../leads/row.ts';
+import { LEAD_JSON, NAMES, PAGE } from './lead-page.ts';
 
 /** The types of columns, as `json_to_recordset` reads them. */
 export const RECORD_TYPES: Readonly<Record<ColumnKind, string>> = {
@@ -35,7 +36,6 @@ const COLUMN_LISTS: Readonly<Record<string, readonly string[]>> = {
   page_columns: LEAD_COLUMNS.map(({ column, kind }) =>
     kind === 'time' ? `leadtap.to_ms(l.${column}) AS ${column}` : `l.${column}`,
   ),
-  lead_columns: LEAD_COLUMNS.map(({ column }) => `o.${column}`),
   content: CONTENT_COLUMNS,
   stored_content: CONTENT.map(({ column, kind }) =>
     kind === 'time' ? `leadtap.to_ms(o.${column}) AS ${column}` : `o.${column}`,
@@ -44,11 +44,13 @@ const COLUMN_LISTS: Readonly<Record<string, readonly string[]>> = {
   batch_types: BATCH_TYPES,
 };
 
+const PARTS: Readonly<Record<string, string>> = { page: PAGE, lead_json: LEAD_JSON, ...NAMES };
+
 export function renderLeadFunctions(folder: URL): string {
   const template = readFileSync(new URL('lead-functions.sql', folder), 'utf8');
   return template.replace(/\{\{(\w+)\}\}/g, (_match, name: string) => {
-    const columns = COLUMN_LISTS[name];
-    if (!columns) throw new Error(`lead-functions.sql names the unknown list ${name}`);
-    return columns.join(', ');
+    const part = PARTS[name] ?? COLUMN_LISTS[name]?.join(', ');
+    if (part === undefined) throw new Error(`lead-functions.sql names the unknown part ${name}`);
+    return part;
   });
 }

@@ -4,6 +4,7 @@ import type { ChangeTrackingStore, Page, PageQuery } from '../../poll/store.ts';
 import type { Store } from '../store.ts';
 import type { Database } from './connection.ts';
 import { isLockBusy } from './errors.ts';
+import { toRenderedLead } from './lead-page.ts';
 import { LockQueue } from './lock-queue.ts';
 
 /** The result of `leadtap.read_page`; `leads` is null when the lock was not free at once. */
@@ -15,6 +16,7 @@ interface PageRow {
 }
 
 const READ_PAGE = 'SELECT * FROM leadtap.read_page($1, $2, $3, $4, $5, $6)';
+const READ_LEADS = 'SELECT leadtap.read_leads($1, $2, $3, $4, $5) AS leads';
 
 /** Values for how long `leadtap.read_page` waits for the lock. */
 const NO_WAIT = 0;
@@ -58,7 +60,11 @@ export function pageMethods(database: Database, lockWaitMs: number): PageMethods
       )) ??
       readUnlocked(query, signal),
 
-    readLeads: async (query, signal) => (await readUnlocked(query, signal)).leads,
+    async readLeads({ scope, since, limit }, signal) {
+      const values = [...scopeValues(scope), since ?? null, limit];
+      const [row] = await database.query<{ leads: string | null }>(READ_LEADS, values, { signal });
+      return row?.leads?.split('\n').map(toRenderedLead) ?? [];
+    },
 
     /** An empty poll, not `SELECT 1`: a standby answers that, but no polls. */
     async ping() {

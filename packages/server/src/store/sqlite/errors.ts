@@ -64,7 +64,8 @@ const isMalformedJson = (error: unknown): boolean =>
 
 /** An error that is not listed is a defect and is returned unchanged. */
 export function asStoreError(error: unknown): unknown {
-  if (isMalformedJson(error)) return new UnusableDatabaseError('the database file is damaged', { cause: error });
+  if (isMalformedJson(error))
+    return new UnusableDatabaseError('the database file is damaged', { cause: error });
   const code = resultCode(error);
   // The folder of the database cannot be created or entered.
   if (code === undefined && error instanceof Error && 'syscall' in error)

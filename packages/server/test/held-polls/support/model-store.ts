@@ -72,7 +72,7 @@ export class ModelStore implements PollStore {
     );
   }
 
-  readonly changeTracking: ChangeTrackingStore = {
+  readonly changeTracking = {
     revalidate: async ({ companies, tokens }, known) => {
       this.#assertUp();
       const from = known === undefined ? -1 : Number(known);
@@ -105,7 +105,7 @@ export class ModelStore implements PollStore {
       await passTurns(READ_TURNS);
       return page;
     },
-  };
+  } satisfies ChangeTrackingStore;
 
   readonly isTokenRevoked: PollStore['isTokenRevoked'] = async (tokenId) => this.revoked.has(tokenId);
   readonly findUser: PollStore['findUser'] = async (userId) => this.users.get(userId);

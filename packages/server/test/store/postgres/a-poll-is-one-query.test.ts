@@ -20,6 +20,7 @@ const IGNORED = /leadtap\.prune_changes|leadtap_test\./;
 
 const REVALIDATE = expect.stringContaining('leadtap.revalidate');
 const READ_PAGE = expect.stringContaining('leadtap.read_page');
+const READ_LEADS = expect.stringContaining('leadtap.read_leads');
 const IN_THE_FUTURE = 'since=2999-01-01T00:00:00Z';
 
 /** Polls with one token, as clients do. The service has revalidated before. */
@@ -40,7 +41,7 @@ describe('a poll', () => {
     await service.add({ departmentId: 'sales' }, { departmentId: 'sales' });
     const poll = await pollerOf(service, user);
     // The first one also checks the account after it has read leads.
-    expect(await queriesOf(() => poll())).toEqual([REVALIDATE, READ_PAGE, REVALIDATE]);
+    expect(await queriesOf(() => poll())).toEqual([REVALIDATE, READ_LEADS, REVALIDATE]);
     expect(await queriesOf(() => poll())).toEqual([REVALIDATE]);
     expect(await queriesOf(() => poll(IN_THE_FUTURE))).toEqual([REVALIDATE]);
   });
