@@ -15,40 +15,40 @@ interface Part<Request, Outcome> {
 }
 
 /**
- * The requests of a company that wait for its lock are written in one transaction: a commit waits for the disk, and each statement
- * for the network. None is acknowledged before the commit. If the transaction fails, each request is written alone.
+ * The requests that wait in a queue are written in one transaction: a commit waits for the disk, and each statement for the network.
+ * None is acknowledged before the commit. If the transaction fails, each request is written alone.
  */
 export class GroupCommit<Request, Outcome> {
-  readonly #queue: LockQueue;
+  readonly #lockQueue: LockQueue;
   /** How many of the first requests can share a transaction; at least one. */
   readonly #countGroup: (requests: readonly Request[]) => number;
   /** Writes each request as a whole or not at all, and returns their outcomes in order. */
   readonly #write: (requests: readonly Request[], options: AttemptOptions) => Promise<readonly Outcome[]>;
-  /** By company, in the order of arrival. */
+  /** By queue, in the order of arrival. */
   readonly #waiting = new Map<string, Part<Request, Outcome>[]>();
 
   constructor(
-    queue: LockQueue,
+    lockQueue: LockQueue,
     countGroup: (requests: readonly Request[]) => number,
     write: (requests: readonly Request[], options: AttemptOptions) => Promise<readonly Outcome[]>,
   ) {
-    this.#queue = queue;
+    this.#lockQueue = lockQueue;
     this.#countGroup = countGroup;
     this.#write = write;
   }
 
-  write(companyId: string, request: Request): Promise<Outcome> {
+  write(queue: string, request: Request): Promise<Outcome> {
     return new Promise((resolve, reject) => {
-      void this.#enqueue(companyId, { request, resolve, reject });
+      void this.#enqueue(queue, { request, resolve, reject });
     });
   }
 
-  /** Every request has its place and its timeout in the queue of locks. The first one takes those behind it into its group. */
-  async #enqueue(companyId: string, part: Part<Request, Outcome>): Promise<void> {
-    const waiting = this.#waiting.get(companyId) ?? [];
-    this.#waiting.set(companyId, waiting);
+  /** Every request has its place and its timeout in the lock queue. The first one takes those behind it into its group. */
+  async #enqueue(queue: string, part: Part<Request, Outcome>): Promise<void> {
+    const waiting = this.#waiting.get(queue) ?? [];
+    this.#waiting.set(queue, waiting);
     waiting.push(part);
-    await this.#queue.run(companyId, LOCK_TIMEOUT_MS, async (remainingMs) => {
+    await this.#lockQueue.run(queue, LOCK_TIMEOUT_MS, async (remainingMs) => {
       // Otherwise it is part of a group that was written before.
       if (waiting.includes(part)) await this.#writeGroup(this.#takeGroup(waiting), remainingMs);
     });
@@ -56,7 +56,7 @@ export class GroupCommit<Request, Outcome> {
       waiting.splice(waiting.indexOf(part), 1);
       part.reject(new StoreUnavailableError('too many writes of leads wait for the lock of their company'));
     }
-    if (waiting.length === 0) this.#waiting.delete(companyId);
+    if (waiting.length === 0 && this.#waiting.get(queue) === waiting) this.#waiting.delete(queue);
   }
 
   #takeGroup(waiting: Part<Request, Outcome>[]): Part<Request, Outcome>[] {
@@ -82,4 +82,44 @@ export class GroupCommit<Request, Outcome> {
         else await attempt([part], true).catch(part.reject);
     }
   }
+}
+
+/** Two: the next group is prepared while the one before it waits for the disk. */
+const SHARED_QUEUES = 2;
+
+/**
+ * Requests of all companies share a few queues, so that companies with one request at a time are written in groups, too. A group of
+ * several companies must not wait for a company that another program has locked for long: its requests then have a queue of their own.
+ */
+export class WriteQueues {
+  /** The number of requests in the queue of a company. */
+  readonly #own = new Map<string, number>();
+
+  /** `write` returns undefined if it has skipped the company in a shared queue. */
+  async write<Outcome>(
+    companyId: string,
+    mayShare: boolean,
+    write: (queue: string, isShared: boolean) => Promise<Outcome | undefined>,
+  ): Promise<Outcome> {
+    const isShared = mayShare && !this.#own.has(companyId);
+    const shared = isShared ? await write(sharedQueue(companyId), true) : undefined;
+    if (shared) return shared;
+    this.#own.set(companyId, (this.#own.get(companyId) ?? 0) + 1);
+    try {
+      const outcome = await write(`company ${companyId}`, false);
+      if (!outcome) throw new Error('a write that waits for the lock of its company has no outcome');
+      return outcome;
+    } finally {
+      const others = (this.#own.get(companyId) ?? 0) - 1;
+      if (others > 0) this.#own.set(companyId, others);
+      else this.#own.delete(companyId);
+    }
+  }
+}
+
+/** Always the same for a company, so that its requests do not wait for each other in the database. */
+function sharedQueue(companyId: string): string {
+  let sum = 0;
+  for (const character of companyId) sum += character.codePointAt(0) ?? 0;
+  return `shared ${sum % SHARED_QUEUES}`;
 }

@@ -204,24 +204,41 @@ END $$;
 COMMENT ON FUNCTION leadtap.read_leads(text, text, text, bigint, integer) IS 'A page of the leads of a company, a branch or a department as JSON, without the lock of the company.';
 
 -- What a write of leads depends on: accounts, used keys, places, statuses, stored leads. refs has the company, branch, department and id
--- of each lead; an id that the sender has not given is left out. With locks, it first takes the locks of the companies and of the
--- senders (users and tokens are parallel arrays; a token may be null), and locks the stored leads, until the transaction ends.
+-- of each lead; an id that the sender has not given is left out. users and tokens are parallel arrays, in which a token may be null;
+-- so are key_companies and keys. It first takes the locks of the companies and of the senders, and locks the stored leads, until the
+-- transaction ends:
+--   lock_mode wait    fails with 55P03 if the lock of a company is not free within lock_timeout
+--   lock_mode skip    returns such companies in busy; what it reads about them does not count
+--   lock_mode none    takes no locks
 -- Volatile: every statement has its own snapshot in READ COMMITTED, and sees what was committed while it waited for a lock.
 -- Settings and limits are those of leadtap.read_page. Leads and keys are searched for in the order of the index, as in
 -- leadtap.leads_before_insert.
 CREATE OR REPLACE FUNCTION leadtap.read_batch(
-  refs json, users text[], tokens text[], key_company text, keys text[], locks boolean,
-  OUT now_ms bigint, OUT accounts json, OUT requests json, OUT companies json, OUT branches json, OUT departments json,
+  refs json, users text[], tokens text[], key_companies text[], keys text[], lock_mode text,
+  OUT busy text[], OUT now_ms bigint, OUT accounts json, OUT requests json, OUT companies json, OUT branches json, OUT departments json,
   OUT existing json, OUT erased json
 ) LANGUAGE plpgsql VOLATILE
   SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
   SET plan_cache_mode = force_generic_plan SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
+  company text;
   company_ids text[] := ARRAY(SELECT DISTINCT r.company_id FROM json_to_recordset(refs) AS r (company_id text));
   has_ids boolean := EXISTS (SELECT FROM json_to_recordset(refs) AS r (id text) WHERE r.id IS NOT NULL);
 BEGIN
-  IF locks THEN
+  IF lock_mode = 'wait' THEN
     PERFORM leadtap.lock_companies(company_ids);
+  ELSIF lock_mode = 'skip' THEN
+    FOR company IN SELECT id COLLATE "C" FROM unnest(company_ids) AS id ORDER BY 1 LOOP
+      IF NOT pg_try_advisory_xact_lock(leadtap.lock_class(), leadtap.company_lock(company)) THEN
+        BEGIN
+          PERFORM pg_advisory_xact_lock(leadtap.lock_class(), leadtap.company_lock(company));
+        EXCEPTION WHEN lock_not_available THEN
+          busy := busy || company;
+        END;
+      END IF;
+    END LOOP;
+  END IF;
+  IF lock_mode <> 'none' THEN
     -- After the locks of the companies: a write that waits for one must not delay a revocation. In the order of
     -- leadtap.lock_changed_accounts.
     PERFORM pg_advisory_xact_lock_shared(leadtap.lock_class() + 1, a.key)
@@ -252,9 +269,9 @@ BEGIN
       INTO accounts FROM unnest(users, tokens) WITH ORDINALITY AS sender (user_id, token_id, ordinality);
   END IF;
   IF cardinality(keys) > 0 THEN
-    SELECT json_agg(k) INTO requests FROM unnest(keys) AS r (key_hash)
+    SELECT json_agg(k) INTO requests FROM unnest(key_companies, keys) AS r (company_id, key_hash)
      CROSS JOIN LATERAL (SELECT o.key_hash, o.body_hash, o.results FROM leadtap.idempotency_keys AS o
-                          WHERE o.company_id = key_company AND o.key_hash >= r.key_hash ORDER BY o.key_hash LIMIT 1) AS k
+                          WHERE o.company_id = r.company_id AND o.key_hash >= r.key_hash ORDER BY o.key_hash LIMIT 1) AS k
      WHERE k.key_hash = r.key_hash;
   END IF;
 
@@ -287,7 +304,7 @@ BEGIN
                             AND e.id_hash = encode(sha256(convert_to(r.id, 'UTF8')), 'hex') LIMIT 1) AS e;
   END IF;
 END $$;
-COMMENT ON FUNCTION leadtap.read_batch(json, text[], text[], text, text[], boolean) IS 'What a write of leads depends on, read under the locks of their companies and senders.';
+COMMENT ON FUNCTION leadtap.read_batch(json, text[], text[], text[], text[], text) IS 'What a write of leads depends on, read under the locks of their companies and senders.';
 
 -- Adds leads in their order. A trigger of the operator's may suppress rows; all_or_none then fails, so that COMMIT can be sent
 -- together with this call. A function keeps its plan, also behind a pooler in transaction mode. It has no settings of its own, because

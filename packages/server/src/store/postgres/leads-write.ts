@@ -26,7 +26,8 @@ import type { LeadResult, WriteOptions, WrittenLead } from '../../leads/store.ts
 import type { Store } from '../store.ts';
 import { createUuid } from '../uuids.ts';
 import type { Database, Session, SqlValue, TransactionSession } from './connection.ts';
-import { type AttemptOptions, GroupCommit } from './group-commit.ts';
+import { isLockBusy } from './errors.ts';
+import { type AttemptOptions, GroupCommit, WriteQueues } from './group-commit.ts';
 import { UPDATE_LEADS } from './lead-functions.ts';
 import { LockQueue } from './lock-queue.ts';
 import { type BatchRow, type ExistingRow, Lookup, lookupOf, readLookup, toPlace } from './write-lookups.ts';
@@ -41,11 +42,13 @@ const FORGET_ERASED = `DELETE FROM leadtap.erased_leads
   WHERE (company_id, id_hash) IN (SELECT * FROM unnest($1::text[], $2::text[]))`;
 
 const ADD_KEYS = `WITH pruned AS (
-    DELETE FROM leadtap.idempotency_keys WHERE company_id = $1 AND key_hash IN
-      (SELECT key_hash FROM leadtap.idempotency_keys
-        WHERE company_id = $1 AND used_at < leadtap.from_ms(leadtap.clock_ms() - $5::bigint) ORDER BY used_at LIMIT $6))
+    DELETE FROM leadtap.idempotency_keys WHERE (company_id, key_hash) IN
+      (SELECT old.* FROM unnest($1::text[]) AS company CROSS JOIN LATERAL
+         (SELECT k.company_id, k.key_hash FROM leadtap.idempotency_keys AS k
+           WHERE k.company_id = company AND k.used_at < leadtap.from_ms(leadtap.clock_ms() - $5::bigint)
+           ORDER BY k.used_at LIMIT $6) AS old))
   INSERT INTO leadtap.idempotency_keys (company_id, key_hash, body_hash, results, used_at)
-  SELECT $1, k.*, leadtap.from_ms(leadtap.clock_ms()) FROM unnest($2::text[], $3::text[], $4::text[]) AS k`;
+  SELECT k.*, leadtap.from_ms(leadtap.clock_ms()) FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS k`;
 
 interface AddedRow {
   company_id: string;
@@ -79,6 +82,8 @@ interface WriteRequest {
   readonly scope: LeadScope;
   readonly sender: VerifiedToken | undefined;
   readonly request: IdempotentRequest | undefined;
+  /** The same for all requests of a group. */
+  readonly isShared: boolean;
 }
 
 type WriteMethods = Pick<Store, 'writeLeads' | 'writeAllLeads' | 'findPlacementProblems' | 'planLeads'>;
@@ -94,6 +99,7 @@ export function leadMethods(database: Database, lockQueue = createQueue(database
   const groups = new GroupCommit(lockQueue, countGroup, (requests: readonly WriteRequest[], options) =>
     writeGroup(database, requests, options),
   );
+  const queues = new WriteQueues();
   return {
     async writeLeads(leads, options = {}) {
       if (leads.length === 0) return { kind: 'written', results: [] };
@@ -105,13 +111,15 @@ export function leadMethods(database: Database, lockQueue = createQueue(database
       };
       return database.transaction(write, {
         settings: settingsOf(options),
-        opening: lookupOf(leads, { locks: true }),
+        opening: lookupOf(leads, { lockMode: 'wait' }),
       });
     },
 
     async writeAllLeads(leads, scope, sender, request) {
       if (leads.length === 0) return { kind: 'written', results: [] };
-      return groups.write(scope.companyId, { leads, scope, sender, request });
+      return queues.write(scope.companyId, leads.length <= MAX_SHARED_LEADS, (queue, isShared) =>
+        groups.write(queue, { leads, scope, sender, request, isShared }),
+      );
     },
 
     async findPlacementProblems(leads, { allowErased = false, scope } = {}) {
@@ -147,8 +155,12 @@ export function leadMethods(database: Database, lockQueue = createQueue(database
 
 const erased = (id: string) => ({ field: 'id', reason: 'erased', value: id }) as const;
 
-/** A longer transaction would delay polls of the company, and gain little. */
-const MAX_LEADS_IN_GROUP = 200;
+/** A longer transaction would delay polls of its companies, and gain little. */
+const MAX_LEADS_IN_GROUP = 100;
+/** A request with more of them would delay other companies. */
+const MAX_SHARED_LEADS = 10;
+/** How long a group of several companies waits for any lock. */
+const SHARED_LOCK_TIMEOUT_MS = 50;
 
 /** Requests with the same id or key come one after the other: the second one depends on what the first one has written. */
 function countGroup(requests: readonly WriteRequest[]): number {
@@ -156,8 +168,8 @@ function countGroup(requests: readonly WriteRequest[]): number {
   const used = new Set<string>();
   const end = requests.findIndex(({ leads, request }, index) => {
     const names = [
-      ...leads.flatMap(({ id }) => (id === undefined ? [] : `id ${id}`)),
-      ...(request ? [`key ${request.keyHash}`] : []),
+      ...leads.flatMap(({ companyId, id }) => (id === undefined ? [] : idInCompany(companyId, id))),
+      ...(request ? [request.keyHash] : []),
     ];
     leadCount += leads.length;
     if (index > 0 && (leadCount > MAX_LEADS_IN_GROUP || names.some((name) => used.has(name)))) return true;
@@ -167,16 +179,17 @@ function countGroup(requests: readonly WriteRequest[]): number {
   return end === -1 ? requests.length : end;
 }
 
-/** A request of a group: decided without writing, or to be written. */
+/** A request of a group: decided without writing (undefined if its company is busy), or to be written. */
 type PlannedRequest =
-  | { readonly outcome: WriteAllOutcome }
-  | { readonly batch: Batch; readonly request: IdempotentRequest | undefined };
+  | { readonly outcome: WriteAllOutcome | undefined }
+  | { readonly batch: Batch; readonly key: ReturnType<typeof keyOf> | undefined };
 
 function planRequest(
   { leads, scope, sender, request }: WriteRequest,
   index: number,
   lookup: Lookup,
 ): PlannedRequest {
+  if (lookup.busy.has(scope.companyId)) return { outcome: undefined };
   const account = lookup.accounts[index];
   if (sender && !(account && mayWrite(account, sender.userId, scope)))
     return { outcome: { kind: 'account-changed' } };
@@ -189,24 +202,23 @@ function planRequest(
       accepted.map(({ kind, draft }) => ({ kind, id: draft.id })),
       request,
     );
-    return { batch, request };
+    return { batch, key: request && keyOf(scope, request) };
   } catch (error) {
     return { outcome: toRejection(error) };
   }
 }
 
-/** Writes the leads of each request, or none of them. All requests are of one company, and none depends on another. */
+/** Writes the leads of each request, or none of them; none depends on another. Returns undefined for those that were skipped. */
 async function writeGroup(
   database: Database,
   requests: readonly WriteRequest[],
   { lockTimeoutMs, isRetry }: AttemptOptions,
-): Promise<WriteAllOutcome[]> {
-  const companyId = requests[0]?.scope.companyId ?? '';
-  const write = async (session: TransactionSession, [row]: BatchRow[]): Promise<WriteAllOutcome[]> => {
+): Promise<(WriteAllOutcome | undefined)[]> {
+  const write = async (session: TransactionSession, [row]: BatchRow[]) => {
     const lookup = new Lookup(row);
     const planned = requests.map((request, index) => planRequest(request, index, lookup));
     const written = planned.flatMap((plan) => ('batch' in plan ? [plan] : []));
-    const withKey = written.flatMap(({ batch, request }) => (request ? [{ batch, request }] : []));
+    const withKey = written.flatMap(({ batch, key }) => (key ? [{ batch, key }] : []));
     // A retry looks at what was stored before it commits.
     const send: Send = (text, values, isLast) =>
       isLast && !isRetry ? session.queryAndCommit(text, values) : session.query(text, values);
@@ -222,32 +234,44 @@ async function writeGroup(
       await send(
         ADD_KEYS,
         [
-          companyId,
-          withKey.map(({ request }) => request.keyHash),
-          withKey.map(({ request }) => request.bodyHash),
+          withKey.map(({ key }) => key.companyId),
+          withKey.map(({ key }) => key.keyHash),
+          withKey.map(({ key }) => key.bodyHash),
           withKey.map(({ batch }) => encodeResults(batch.written())),
           KEY_RETENTION_MS,
-          MAX_KEYS_PRUNED * withKey.length,
+          MAX_KEYS_PRUNED,
         ],
         true,
       );
     return outcomes;
   };
-  const senders = requests.map(({ sender }) => sender);
-  const hashes = requests.flatMap(({ request }) => (request ? [request.keyHash] : []));
-  return database
-    .transaction(write, {
+  const isShared = requests.some((request) => request.isShared);
+  const timeoutMs = isShared ? Math.min(lockTimeoutMs, SHARED_LOCK_TIMEOUT_MS) : lockTimeoutMs;
+  try {
+    return await database.transaction(write, {
       settings: settingsOf({}),
       opening: lookupOf(
         requests.flatMap(({ leads }) => leads),
-        { locks: true, senders, keys: { companyId, hashes } },
+        {
+          lockMode: isShared ? 'skip' : 'wait',
+          senders: requests.map(({ sender }) => sender),
+          keys: requests.flatMap(({ scope, request }) => (request ? keyOf(scope, request) : [])),
+        },
       ),
-      lockTimeoutMs,
+      lockTimeoutMs: timeoutMs,
       // The next write of the company waits until this one ends, also if the network has lost its connection.
-      statementTimeoutMs: lockTimeoutMs + database.writeLimitMs,
-    })
-    .catch((error) => [toRejection(error)]);
+      statementTimeoutMs: timeoutMs + database.writeLimitMs,
+    });
+  } catch (error) {
+    return isShared && isLockBusy(error) ? requests.map(() => undefined) : [toRejection(error)];
+  }
 }
+
+const keyOf = ({ companyId }: LeadScope, { keyHash, bodyHash }: IdempotentRequest) => ({
+  companyId,
+  keyHash,
+  bodyHash,
+});
 
 interface BatchOptions extends WriteOptions {
   /** Leads outside of it are rejected. */

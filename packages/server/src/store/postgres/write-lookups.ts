@@ -23,6 +23,7 @@ export type ExistingRow = LeadFieldsRow &
 
 /** The result of `leadtap.read_batch`. A list without rows is null. */
 export interface BatchRow {
+  busy: string[] | null;
   now_ms: number;
   accounts: Account[] | null;
   requests: (StoredRequest & { key_hash: string })[] | null;
@@ -35,17 +36,20 @@ export interface BatchRow {
 
 const READ_BATCH = 'SELECT * FROM leadtap.read_batch($1, $2, $3, $4, $5, $6)';
 
+/** `wait` fails if the lock of a company is not free in time; `skip` says which of them are busy. */
+export type LockMode = 'wait' | 'skip' | 'none';
+
 export interface LookupOptions {
   /** Takes the locks of the companies and of the senders, and locks the leads that exist, until the transaction ends. */
-  readonly locks?: boolean;
+  readonly lockMode?: LockMode;
   readonly senders?: readonly (VerifiedToken | undefined)[];
-  readonly keys?: { readonly companyId: string; readonly hashes: readonly string[] };
+  readonly keys?: readonly { readonly companyId: string; readonly keyHash: string }[];
 }
 
 /** The statement that reads what these leads depend on. */
 export function lookupOf(
   leads: readonly LeadInput[],
-  { locks = false, senders = [], keys }: LookupOptions = {},
+  { lockMode = 'none', senders = [], keys = [] }: LookupOptions = {},
 ): { readonly text: string; readonly values: readonly SqlValue[] } {
   const refs = leads.map(({ companyId, id, branchId, departmentId }) => ({
     company_id: companyId,
@@ -55,14 +59,9 @@ export function lookupOf(
   }));
   const users = senders.map((sender) => storableOrNull(sender?.userId));
   const tokens = senders.map((sender) => storableOrNull(sender?.tokenId));
-  const values = [
-    JSON.stringify(refs),
-    users,
-    tokens,
-    keys?.companyId ?? null,
-    [...(keys?.hashes ?? [])],
-    locks,
-  ];
+  const keyCompanies = keys.map(({ companyId }) => companyId);
+  const hashes = keys.map(({ keyHash }) => keyHash);
+  const values = [JSON.stringify(refs), users, tokens, keyCompanies, hashes, lockMode];
   return { text: READ_BATCH, values };
 }
 
@@ -71,6 +70,8 @@ const storableOrNull = (id: string | undefined): string | null =>
 
 /** What some leads depend on, as it was read. */
 export class Lookup implements Places {
+  /** Companies that were skipped: what was read about them does not count. */
+  readonly busy: ReadonlySet<string>;
   readonly now: number;
   /** Of the senders, in their order. */
   readonly accounts: readonly Account[];
@@ -86,6 +87,7 @@ export class Lookup implements Places {
   constructor(row: BatchRow | undefined) {
     if (!row) throw new Error('leadtap.read_batch returned no row');
     const keyOf = ({ company_id, id }: LeadKey) => idInCompany(company_id, id);
+    this.busy = new Set(row.busy);
     this.now = row.now_ms;
     this.accounts = row.accounts ?? [];
     this.existing = new Map(row.existing?.map((lead) => [keyOf(lead), lead]));

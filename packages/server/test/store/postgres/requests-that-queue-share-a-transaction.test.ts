@@ -38,7 +38,8 @@ async function openStore(...statements: readonly string[]) {
   };
   const stored = async () =>
     (await client.query('SELECT id, xmin::text AS transaction FROM leadtap.leads ORDER BY created_at')).rows;
-  return { store, whileLocked, stored };
+  const lock = (companyId: string) => holdLock(database.url, companyId);
+  return { store, whileLocked, stored, lock };
 }
 
 /** A trigger of the operator's, for leads with the id `bad`. */
@@ -111,13 +112,44 @@ describe('requests that wait for the lock of their company', () => {
   });
 });
 
+describe('requests of several companies', () => {
+  // In one shared queue.
+  const COMPANIES = ['a', 'c', 'e'];
+  const openCompanies = async () => {
+    const opened = await openStore();
+    const companies = COMPANIES.map((id) => ({ id, name: id, branches: [], users: [] }));
+    await opened.store.applyOrganisation({ companies });
+    const send = (companyId: string) =>
+      opened.store.writeAllLeads([{ companyId, id: companyId, fields: {} }], { level: 'COMPANY', companyId });
+    return { ...opened, send };
+  };
+
+  it('share a transaction', async () => {
+    const { send, stored } = await openCompanies();
+    expect(await Promise.all(COMPANIES.map(send))).toMatchObject(COMPANIES.map(() => ({ kind: 'written' })));
+    const rows = await stored();
+    expect(rows).toHaveLength(3);
+    expect(new Set(rows.map(({ transaction }) => transaction)).size).toBe(1);
+  });
+
+  it('do not wait for a company that is locked', async () => {
+    const { send, stored, lock } = await openCompanies();
+    const holder = await lock('a');
+    const [locked, ...others] = COMPANIES.map(send);
+    expect(await Promise.all(others)).toMatchObject([{ kind: 'written' }, { kind: 'written' }]);
+    expect((await stored()).map(({ id }) => id).sort()).toEqual(['c', 'e']);
+    await holder.end();
+    expect(await locked).toMatchObject({ kind: 'written', results: [{ kind: 'added', id: 'a' }] });
+  });
+});
+
 /** The statements that are sent together, in the order in which they are sent. */
 async function roundTripsOf(work: () => Promise<unknown>): Promise<string[][]> {
   const roundTrips: string[][] = [];
   let isAnswered = true;
   const { query } = Client.prototype;
   const spy = vi.spyOn(Client.prototype, 'query').mockImplementation(function (this: Client, config) {
-    const text = String((config as unknown as { text: string }).text);
+    const { text }: { text: string } = JSON.parse(JSON.stringify(config));
     const name = (/leadtap\.\w+\(/.exec(text) ?? /\w+/.exec(text))?.[0] ?? '';
     if (isAnswered) roundTrips.push([]);
     roundTrips.at(-1)?.push(name);
