@@ -47,9 +47,9 @@ const RETRY_MS = 1000;
 const CONSUMERS_PER_TRANSACTION = 200;
 /**
  * The share of the time that the writes take at most. Consumers that it is not enough for stay in memory until the next write. On
- * two cores it is enough for two thousand consumers every 5 seconds: about 50,000 that poll every two minutes.
+ * two cores it is enough for 1,400 consumers every 5 seconds: about 30,000 that poll every two minutes.
  */
-const MAX_WRITE_SHARE = 0.02;
+const MAX_WRITE_SHARE = 0.01;
 const MAX_USER_ID_LENGTH = 200;
 const REFUSED = 401;
 const HOUR_MS = 3_600_000;
@@ -177,14 +177,14 @@ export class ConsumerRecorder implements PollRecorder {
 
   /** The entry of the consumer, which is new or has its last poll now. Undefined if there is no room for it. */
   #entryOf(token: VerifiedToken, at: number, status: number, mustBeIssued = false): Entry | undefined {
+    const known = this.#entries.get(token.tokenId ?? '');
+    if (known?.userId === token.userId) return repoll(known, token, at);
     const consumer = consumerKeyOf(token);
-    const tokenExpiresAt = storableExpiry(token);
     const key = this.#entryKey(consumer);
-    const known = this.#entries.get(key);
-    if (!known) return this.#addEntry(key, { ...consumer, tokenExpiresAt, mustBeIssued }, at, status);
-    known.lastPollAt = at;
-    known.tokenExpiresAt = tokenExpiresAt;
-    return known;
+    const other = this.#entries.get(key);
+    if (other) return repoll(other, token, at);
+    const tokenExpiresAt = storableExpiry(token);
+    return this.#addEntry(key, { ...consumer, tokenExpiresAt, mustBeIssued }, at, status);
   }
 
   /** Token ids are unique, but an identity provider may give the same one to two users. */
@@ -295,16 +295,34 @@ export class ConsumerRecorder implements PollRecorder {
   }
 }
 
+/** The last poll is now, and its token may be another one. */
+function repoll(entry: Entry, token: VerifiedToken, at: number): Entry {
+  entry.lastPollAt = at;
+  entry.tokenExpiresAt = storableExpiry(token);
+  return entry;
+}
+
 /** No user has another id: its polls are not recorded. */
 const isUserId = (userId: string): boolean => userId.length <= MAX_USER_ID_LENGTH && isStorable(userId);
 
-function toSummary(
-  { sentAfter, sentThrough, otherSent = [], ...entry }: Entry,
-  writtenAt: number,
-): PollSummary {
+/** Without a spread, which takes longer than the rest of it. */
+function toSummary(entry: Entry, writtenAt: number): PollSummary {
+  const { sentAfter, sentThrough, otherSent = [] } = entry;
   const hasSent = !Number.isNaN(sentThrough);
-  const first = { after: toAfter(sentAfter), through: sentThrough };
-  return { ...entry, writtenAt, sent: hasSent ? [first, ...otherSent] : [] };
+  return {
+    userId: entry.userId,
+    tokenId: entry.tokenId,
+    tokenExpiresAt: entry.tokenExpiresAt,
+    lastPollAt: entry.lastPollAt,
+    writtenAt,
+    lastStatus: entry.lastStatus,
+    mustBeIssued: entry.mustBeIssued,
+    polls: entry.polls,
+    heldUntil: entry.heldUntil,
+    confirmedThrough: entry.confirmedThrough,
+    deliveredThrough: entry.deliveredThrough,
+    sent: hasSent ? [{ after: toAfter(sentAfter), through: sentThrough }, ...otherSent] : [],
+  };
 }
 
 const toAfter = (time: number): number | null => (time < MIN_TIME ? null : time);

@@ -8,7 +8,7 @@ import {
   type Dialect,
   isStorable,
   lock,
-  putSql,
+  putEachSql,
   query,
   queryInChunks,
   type SqlDatabase,
@@ -62,16 +62,36 @@ export const CONSUMERS: Table<StoredConsumer> = {
 
 const NO_GAPS: readonly Gap[] = [];
 
-const toStored = ({ heldUntil, gaps, ...position }: ConsumerPosition): StoredConsumer => ({
-  ...position,
-  waitingUntil: heldUntil,
-  gaps: gaps.length === 0 ? null : JSON.stringify(gaps),
+const toStored = (position: ConsumerPosition): StoredConsumer => ({
+  userId: position.userId,
+  tokenId: position.tokenId,
+  tokenExpiresAt: position.tokenExpiresAt,
+  firstPollAt: position.firstPollAt,
+  lastPollAt: position.lastPollAt,
+  lastStatus: position.lastStatus,
+  polls: position.polls,
+  waitingUntil: position.heldUntil,
+  intervalMs: position.intervalMs,
+  confirmedThrough: position.confirmedThrough,
+  deliveredThrough: position.deliveredThrough,
+  gaps: position.gaps.length === 0 ? null : JSON.stringify(position.gaps),
+  confirmedAt: position.confirmedAt,
 });
 
-const toPosition = ({ waitingUntil, gaps, ...stored }: StoredConsumer): ConsumerPosition => ({
-  ...stored,
-  heldUntil: waitingUntil,
-  gaps: gaps === null ? NO_GAPS : JSON.parse(gaps),
+const toPosition = (stored: StoredConsumer): ConsumerPosition => ({
+  userId: stored.userId,
+  tokenId: stored.tokenId,
+  tokenExpiresAt: stored.tokenExpiresAt,
+  firstPollAt: stored.firstPollAt,
+  lastPollAt: stored.lastPollAt,
+  lastStatus: stored.lastStatus,
+  polls: stored.polls,
+  heldUntil: stored.waitingUntil,
+  intervalMs: stored.intervalMs,
+  confirmedThrough: stored.confirmedThrough,
+  deliveredThrough: stored.deliveredThrough,
+  gaps: stored.gaps === null ? NO_GAPS : JSON.parse(stored.gaps),
+  confirmedAt: stored.confirmedAt,
 });
 
 const SELECTED = selectFields(CONSUMERS.types, 'c');
@@ -153,14 +173,19 @@ const PRUNE = `
    WHERE c.last_poll_at < leadtap.from_ms($2) OR NOT EXISTS (SELECT 1 FROM leadtap.users AS u WHERE u.id = c.user_id)
       OR ${IS_OVER} OR ${IS_REPLACED} RETURNING 1`;
 
+const KEY_TYPES: Record<keyof ConsumerKey, ColumnType> = { userId: 'text', tokenId: 'text' };
+
 const prepareSql = (dialect: Dialect) => {
-  const keys = dialect.rows('$1', { userId: 'text', tokenId: 'text' });
+  const keys = dialect.rows('$1', KEY_TYPES);
   const gaps = dialect.rows('$1', { number: 'integer', userId: 'text', after: 'time', through: 'time' });
   return {
-    put: putSql(dialect, CONSUMERS),
-    find: `
-      SELECT ${SELECTED} FROM ${keys} AS k
-        JOIN leadtap.consumers AS c ON c.user_id = k."userId" AND c.token_id = coalesce(k."tokenId", '')`,
+    put: putEachSql(dialect, CONSUMERS),
+    find: {
+      sql: `
+        SELECT ${SELECTED} FROM ${dialect.eachRow(KEY_TYPES)} AS k
+          JOIN leadtap.consumers AS c ON c.user_id = k."userId" AND c.token_id = coalesce(k."tokenId", '')`,
+      fields: Object.keys(KEY_TYPES),
+    },
     findIssued: `
       SELECT k."userId", k."tokenId" FROM ${keys} AS k
         JOIN leadtap.issued_tokens AS i ON i.id = k."tokenId" AND i.user_id = k."userId"`,
@@ -336,7 +361,10 @@ function* mergeInto(sql: Statements, summaries: readonly PollSummary[]): SqlTask
     const tokenId = isNew(polls) && count >= MAX_CONSUMERS_PER_USER ? null : polls.tokenId;
     if (isNew({ userId, tokenId })) counts.set(userId, count + 1);
     const key = consumerKeyText({ userId, tokenId });
-    const position = mergePolls(positions.get(key), { ...polls, tokenId });
+    const position = mergePolls(
+      positions.get(key),
+      tokenId === polls.tokenId ? polls : { ...polls, tokenId },
+    );
     positions.set(key, position);
     written.set(key, position);
     return { userId, tokenId };

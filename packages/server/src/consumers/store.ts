@@ -37,9 +37,8 @@ export const consumerKeyOf = ({ userId, tokenId = '' }: VerifiedToken): Consumer
 export const storableExpiry = ({ expiresAt = MAX_TIME }: VerifiedToken): number | null =>
   expiresAt < MAX_TIME ? Math.floor(expiresAt) : null;
 
-/** A key for maps. */
-export const consumerKeyText = ({ userId, tokenId }: ConsumerKey): string =>
-  JSON.stringify([userId, tokenId]);
+/** A key for maps. No id contains a NUL, and none is empty. */
+export const consumerKeyText = ({ userId, tokenId }: ConsumerKey): string => `${userId}\0${tokenId ?? ''}`;
 
 export const isSameConsumer = (a: ConsumerKey, b: ConsumerKey): boolean =>
   a.userId === b.userId && a.tokenId === b.tokenId;

@@ -1,9 +1,11 @@
 import {
   type ColumnType,
   type Dialect,
+  type Query,
   runAsync,
   type SqlDatabase,
   type SqlTask,
+  type SqlValue,
   type TaskOptions,
 } from '../sql.ts';
 import { type Database, NO_TIMEOUT_MS, type Session } from './connection.ts';
@@ -28,6 +30,7 @@ const POSTGRES: Dialect = {
     return `(
     SELECT ${values.join(', ')} FROM json_to_recordset(CAST(${json} AS json)) AS j (${definitions.join(', ')}))`;
   },
+  eachRow: (columns) => POSTGRES.rows('$1', columns),
   /** OFFSET keeps the planner from joining in another order. */
   joinEach: (table, alias, condition) =>
     `CROSS JOIN LATERAL (SELECT * FROM leadtap.${table} AS ${alias} WHERE ${condition} OFFSET 0) AS ${alias}`,
@@ -49,14 +52,18 @@ const TIMEOUTS = {
 
 /** Runs a task in the transaction of the session. */
 export const runTask = <T>(session: Session, task: SqlTask<T>): Promise<T> =>
-  runAsync(task, ({ sql, values }) => session.query(sql, values));
+  runAsync(task, (query) => session.query(query.sql, valuesOf(query)));
+
+/** The rows of a statement are one parameter: a statement for each of them would be a round trip. */
+const valuesOf = ({ values, each }: Query): readonly SqlValue[] =>
+  each ? [JSON.stringify(each.objects)] : values;
 
 /** Reads are transactions, too: the server ends a statement that takes too long, and the connection stays usable. */
 export function runTasksOn(database: Database): SqlDatabase {
   const run = <T>(task: () => SqlTask<T>, { timeout }: TaskOptions = {}): Promise<T> =>
     database.transaction(async (session) => {
       await session.query(INDEX_SCANS);
-      return runAsync(task(), ({ sql, values }) => session.query(sql, values));
+      return runTask(session, task());
     }, timeout && TIMEOUTS[timeout]);
   return { dialect: POSTGRES, read: run, write: run };
 }

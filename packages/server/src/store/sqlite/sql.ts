@@ -8,6 +8,10 @@ export const SQLITE: Dialect = {
     SELECT ${Object.keys(columns)
       .map((field) => `value ->> '${field}' AS "${field}"`)
       .join(', ')} FROM json_each(${json}))`,
+  eachRow: (columns) =>
+    `(SELECT ${Object.keys(columns)
+      .map((field, index) => `?${index + 1} AS "${field}"`)
+      .join(', ')})`,
   joinEach: (table, alias, condition, index) =>
     `CROSS JOIN ${table} AS ${alias} ${index === undefined ? '' : `INDEXED BY ${index}`} ON ${condition}`,
   /** There is no LATERAL: the values as an array, and its items as rows. */
@@ -17,25 +21,35 @@ export const SQLITE: Dialect = {
 };
 
 /** Lists are JSON, and a boolean is 0 or 1. */
-const encode = (value: Query['values'][number]): SqlValue => {
+const encode = (value: unknown): SqlValue => {
+  if (typeof value === 'string' || typeof value === 'number') return value;
   if (typeof value === 'boolean') return Number(value);
-  return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
+  return value === null || value === undefined ? null : JSON.stringify(value);
 };
 
 /** Runs tasks on a connection, and prepares each statement once. */
 export function prepareTasks(connection: Connection, clock: Clock) {
   const statements = new Map<string, Statement<object>>();
 
-  function run({ sql, values, isLock }: Query): readonly unknown[] {
+  function run({ sql, values, isLock, each }: Query): readonly unknown[] {
     if (isLock) return [];
     if (sql === READ_NOW) return [{ now: clock() }];
+    const { all } = prepare(sql);
+    if (!each) return all(values);
+    const fieldsOf = (object: Readonly<Record<string, unknown>>) => each.fields.map((field) => object[field]);
+    return each.objects.flatMap((object) => all(fieldsOf({ ...object })));
+  }
+
+  function prepare(sql: string) {
     let statement = statements.get(sql);
     if (!statement) {
       statement = connection.prepare<object>(toSqlite(sql));
       statements.set(sql, statement);
     }
     // A row of the driver has no prototype, and so differs from an object that is otherwise the same.
-    return statement.all(...values.map(encode)).map((row) => ({ ...row }));
+    const all = (values: readonly unknown[]) =>
+      statement.all(...values.map(encode)).map((row) => ({ ...row }));
+    return { all };
   }
 
   return <T>(task: SqlTask<T>): T => runSync(task, run);
