@@ -90,6 +90,13 @@ export function makeMetrics(sharedLimits?: SharedLimitsState): Metrics {
   });
   if (sharedLimits) addSharedLimits(registry, sharedLimits);
 
+  /** The metrics of a status, whose labels are looked up once. */
+  const byStatus = new Map<number, ReturnType<typeof ofStatus>>();
+  const ofStatus = (status: number) => ({
+    polls: polls.labels(String(status)),
+    duration: duration.labels(String(status)),
+  });
+
   const observeRefusal = (violatedPolicies: readonly string[]) => {
     for (const policy of violatedPolicies) refusals.inc({ policy });
   };
@@ -101,8 +108,10 @@ export function makeMetrics(sharedLimits?: SharedLimitsState): Metrics {
     observeRefusal,
     observe(observation: PollObservation) {
       const { status, durationMs, waitedMs, feedLagMs } = observation;
-      polls.inc({ status });
-      duration.observe({ status }, (durationMs - waitedMs) / 1000);
+      const metrics = byStatus.get(status) ?? ofStatus(status);
+      byStatus.set(status, metrics);
+      metrics.polls.inc();
+      metrics.duration.observe((durationMs - waitedMs) / 1000);
       if (observation.leads > 0) leads.inc(observation.leads);
       if (feedLagMs !== undefined) feedLag.observe(feedLagMs / 1000);
       if (observation.unlocked) unlocked.inc();
