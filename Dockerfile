@@ -49,7 +49,7 @@ EXPOSE 3000 9464
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["node", "/app/healthcheck.mjs"]
 
 # Without shell and npm, so that node gets SIGTERM.
-ENTRYPOINT ["node", "--max-semi-space-size=8", "--max-old-space-size=384", "/app/packages/server/bin/leadtap.js"]
+ENTRYPOINT ["node", "--max-semi-space-size=16", "--max-old-space-size=384", "/app/packages/server/bin/leadtap.js"]
 CMD ["serve"]
 
 ARG VERSION

@@ -28,7 +28,7 @@ const NOT_NEEDED = '@photostructure/sqlite';
 const NOT_READ = /(^|\/)(node_modules|tests?|benchmarks?|examples?|docs)\/|\.([cm]?ts|map|md|ya?ml)$/;
 
 /** The same limits as in the container. */
-const NODE_OPTIONS = ['--max-semi-space-size=8', '--max-old-space-size=384'];
+const NODE_OPTIONS = ['--max-semi-space-size=16', '--max-old-space-size=384'];
 
 const npm = (cwd: string, ...argv: string[]): string =>
   execFileSync('npm', argv, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
