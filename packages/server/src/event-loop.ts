@@ -53,6 +53,12 @@ export async function mapInSlices<Item, Result>(
   return results;
 }
 
-/** Most of what a poll needs is in memory. Only what is not is awaited: each `await` of a value takes 0.2 µs. */
+/** Continues at once with a value that is there, and otherwise when it is: most of what a poll needs is in memory. */
+export const andThen = <T, Result>(
+  value: T | Promise<T>,
+  next: (value: T) => Result | Promise<Result>,
+): Result | Promise<Result> => (isPromise(value) ? value.then(next) : next(value));
+
+/** Also of another class than Node's: an application may use a library for promises. */
 export const isPromise = <T>(value: T | Promise<T>): value is Promise<T> =>
   typeof value === 'object' && value !== null && 'then' in value;

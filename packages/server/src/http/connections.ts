@@ -77,7 +77,8 @@ export class Connections {
     if (response === undefined || response.req.socket.destroyed) return;
     const { socket } = response.req;
     if (this.#isDraining) this.#closeAfterLast(connection);
-    response.once('close', () => {
+    // Not `once`, which takes longer: a response closes once.
+    response.on('close', () => {
       connection.responses.shift();
       connection.bytesRead = socket.bytesRead;
       // In the next turn of the event loop, after requests of other connections.
@@ -110,12 +111,12 @@ export function disconnectSignal(request: IncomingMessage, response: ServerRespo
 
 /** Calls back once the response was sent or the client has disconnected. */
 export function onceClosed(request: IncomingMessage, response: ServerResponse, callback: () => void): void {
-  response.once('close', callback);
+  response.on('close', callback);
   // A pipelined response has no socket until those before it are sent, and gets no `close` event until then.
   if (response.socket) return;
   const { socket } = request;
   // From the eleventh listener on, Node would warn of a leak.
   socket.setMaxListeners(0);
   socket.once('close', callback);
-  response.once('close', () => socket.off('close', callback));
+  response.on('close', () => socket.off('close', callback));
 }

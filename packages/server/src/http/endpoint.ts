@@ -1,5 +1,6 @@
 /** The rows of the table of endpoints, and what every endpoint has in common: its checks, problems, response and log line. */
 import { type IncomingMessage, METHODS, type RequestListener, type ServerResponse } from 'node:http';
+import { andThen, isPromise } from '../event-loop.ts';
 import { ClientDisconnectedError } from '../store/errors.ts';
 import { type BodyRule, endAndDiscardBody, hasLongUnreadBody, requireBody } from './body.ts';
 import { isDisconnected, onceClosed } from './connections.ts';
@@ -7,7 +8,6 @@ import {
   CLIENT_CLOSED_REQUEST,
   CLIENT_DISCONNECTED,
   createCauseLog,
-  type EndedExchange,
   Exchange,
   type Payload,
   type RefusedRequest,
@@ -28,7 +28,7 @@ interface EndpointRow<P extends Payload> {
   /** Requests that succeed are logged at level `debug`: probes and scrapes arrive every few seconds. */
   readonly isQuiet?: boolean;
   /** Receives every request, for metrics. The payload is undefined if there was a problem. */
-  observe?(ended: EndedExchange, payload: P | undefined): void;
+  observe?(ended: Exchange, payload: P | undefined): void;
 }
 
 /** An endpoint that needs no token. */
@@ -46,7 +46,7 @@ export interface CallerEndpoint<Reader extends AccountReader = AccountReader, P 
   readonly body?: BodyRule;
   /** What the client should do after a 503. Default: the text of the contract. */
   readonly unavailableDetail?: string;
-  answer(exchange: Exchange, caller: Caller<Reader>): Promise<P>;
+  answer(exchange: Exchange, caller: Caller<Reader>): P | Promise<P>;
 }
 
 export type Endpoint = OpenEndpoint | CallerEndpoint;
@@ -113,29 +113,37 @@ export function createHandler(
     const endpoint = endpointOf(exchange);
     if (!endpoint) throw methodNotAllowed(allowed);
     if (!('callers' in endpoint)) return endpoint.answer(exchange);
-    // The caller is in no variable of an async function: a poll that is held would keep it in memory.
-    return endpoint.callers.identify(exchange).then((caller) => {
+    return andThen(endpoint.callers.identify(exchange), (caller) => {
       if (endpoint.body) exchange.mediaType = requireBody(request, endpoint.body);
       return endpoint.answer(exchange, caller);
     });
   }
 
-  async function respond(exchange: Exchange): Promise<void> {
-    const startedAt = performance.now();
-    const { request, response, headers } = exchange;
-    let payload: Payload;
+  function respond(exchange: Exchange): void {
+    const fail = (error: unknown) => send(exchange, toProblemPayload(error, exchange));
     try {
-      payload = await answer(exchange);
+      const payload = answer(exchange);
+      if (isPromise(payload)) payload.then((value) => send(exchange, value), fail);
+      else send(exchange, payload);
     } catch (error) {
-      payload = toProblemPayload(error, exchange);
+      fail(error);
     }
-    const end = (isComplete: boolean) => onEnd(exchange, payload, performance.now() - startedAt, isComplete);
-    if (isDisconnected(request, response)) return end(true);
+  }
+
+  function send(exchange: Exchange, payload: Payload): void {
+    const { request, response, headers } = exchange;
+    if (isDisconnected(request, response)) {
+      onEnd(exchange, payload);
+      return;
+    }
     // After malformed headers the connection is closed at once: where its body ends is unknown.
     const isBodyDiscarded = hasLongUnreadBody(request) && !headers.includes('connection');
     if (isBodyDiscarded) headers.push('connection', 'close');
-    // Not `writableFinished`: it is also true after a reset that discarded the rest.
-    onceClosed(request, response, () => end(!request.socket.destroyed));
+    onceClosed(request, response, () => {
+      // Not `writableFinished`: it is also true after a reset that discarded the rest.
+      exchange.isComplete = !request.socket.destroyed;
+      onEnd(exchange, payload);
+    });
     try {
       response.writeHead(payload.status, headers);
       const body = request.method === 'HEAD' ? undefined : payload.body;
@@ -163,42 +171,39 @@ export function createHandler(
     return { status, body };
   }
 
-  function onEnd(exchange: Exchange, payload: Payload, durationMs: number, isComplete: boolean): void {
-    const { request, response, id, problem, token, waitedMs } = exchange;
+  function onEnd(exchange: Exchange, payload: Payload): void {
+    const { request, response, problem, isComplete } = exchange;
+    exchange.durationMs = performance.now() - exchange.startedAt;
+    exchange.leads = payload.leads;
     const isUnsent = isDisconnected(request, response) && !response.headersSent;
-    const status = isUnsent ? CLIENT_CLOSED_REQUEST : payload.status;
-    const { leads } = payload;
-    const ended = { request, id, status, durationMs, waitedMs, isComplete, token, leads, problem };
+    exchange.status = isUnsent ? CLIENT_CLOSED_REQUEST : payload.status;
     const isAnswered = !problem && payload.status !== CLIENT_CLOSED_REQUEST;
     // A request with another method is counted as well.
     const endpoint = endpointOf(exchange) ?? endpoints[0];
     try {
-      endpoint?.observe?.(ended, isAnswered ? payload : undefined);
+      endpoint?.observe?.(exchange, isAnswered ? payload : undefined);
     } catch (error) {
       // An observer that throws must not fail the request.
       exchange.log.error({ err: error }, 'the observer of requests has thrown an error');
     }
-    const level = endpoint?.isQuiet && status < 400 ? 'debug' : 'info';
-    logger?.[level]?.(requestLine(ended, route), isComplete ? 'request' : CLIENT_DISCONNECTED);
-    if (isApi && route !== undefined && isRefusal(ended))
+    const level = endpoint?.isQuiet && exchange.status < 400 ? 'debug' : 'info';
+    logger?.[level]?.(requestLine(exchange, route), isComplete ? 'request' : CLIENT_DISCONNECTED);
+    if (isApi && route !== undefined && problem && isRefusal(exchange))
       onRefusal?.({
-        code: ended.problem.code,
-        status,
-        requestId: id,
+        code: problem.code,
+        status: exchange.status,
+        requestId: exchange.id,
         path: route,
-        token: token ?? ended.problem.parts.token,
+        token: exchange.token ?? problem.parts.token,
       });
   }
 
-  return (request, response) => void respond(new Exchange(request, response, site));
+  return (request, response) => respond(new Exchange(request, response, site));
 }
 
 /** In the console, a person tries a token or a request and sees the answer: no automation is refused. */
-function isRefusal(ended: EndedExchange): ended is EndedExchange & { readonly problem: ProblemError } {
-  const { problem, status, request } = ended;
-  if (!problem || status === CLIENT_CLOSED_REQUEST) return false;
-  return status >= 500 || !isConsoleRequest(request);
-}
+const isRefusal = ({ status, request }: Exchange): boolean =>
+  status !== CLIENT_CLOSED_REQUEST && (status >= 500 || !isConsoleRequest(request));
 
 export const methodNotAllowed = (allowed: readonly string[] = READ_METHODS): ProblemError =>
   new ProblemError('method-not-allowed', { headers: { allow: allowed.join(', ') } });

@@ -29,13 +29,13 @@ export interface Site {
   readonly onUntrustedProxy: ((address: string) => void) | undefined;
 }
 
+/** A request from its arrival to the end of its response: what is known of it at each moment. */
 export class Exchange {
+  readonly startedAt = performance.now();
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   /** For `X-Request-Id`. */
   readonly id: string;
-  /** The client's address, read at the start of the request: after a reset it is unknown. Empty if unknown. */
-  readonly address: string;
   /** Of the response. */
   readonly headers: HeaderList;
   /** Of the body, if the endpoint accepts one. */
@@ -45,6 +45,14 @@ export class Exchange {
   /** How long the request waited for a lead; undefined if it did not wait. */
   waitedMs: number | undefined;
   problem: ProblemError | undefined;
+  /** Of the response. 499 if the client disconnected before it. */
+  status = 0;
+  /** The number of leads in the response, or of those that were written. */
+  leads: number | undefined;
+  /** From the arrival of the request to the last byte of the response. */
+  durationMs = 0;
+  /** False if the client disconnected while the response was being sent. */
+  isComplete = true;
   readonly #site: Site;
   #disconnectSignal: AbortSignal | undefined;
 
@@ -53,8 +61,12 @@ export class Exchange {
     this.response = response;
     this.#site = site;
     this.id = requestIdOf(request);
-    this.address = clientAddress(request, site.isTrusted);
     this.headers = commonHeaders(this.id);
+  }
+
+  /** The client's address. Empty if the connection was reset before it was first read. */
+  get address(): string {
+    return clientAddress(this.request, this.#site.isTrusted);
   }
 
   /** The `{base_url}` as the client sees it. */
@@ -146,24 +158,6 @@ export interface RequestLogger {
   debug?(line: object, message: string): void;
 }
 
-/** A request whose response was sent, or whose client has disconnected. */
-export interface EndedExchange {
-  readonly request: IncomingMessage;
-  readonly id: string;
-  readonly status: number;
-  /** From the arrival of the request to the last byte of the response. */
-  readonly durationMs: number;
-  /** How long the request waited for a lead; undefined if it did not wait. */
-  readonly waitedMs: number | undefined;
-  /** False if the client disconnected while the response was being sent. */
-  readonly isComplete: boolean;
-  /** Verified, and not revoked. */
-  readonly token: VerifiedToken | undefined;
-  /** The number of leads in the response, or of those that were written. */
-  readonly leads: number | undefined;
-  readonly problem: ProblemError | undefined;
-}
-
 /** Request ids of clients are accepted if they are safe in a header and in a log line. */
 const SAFE_ID = /^[\w.:+/=-]{1,128}$/;
 
@@ -188,7 +182,7 @@ export const CLIENT_DISCONNECTED = 'client disconnected during the response';
  * token. `route` is not the path that was sent: people put tokens and addresses into paths by mistake, such as
  * `/automation/new-leads&access_token=…`.
  */
-export function requestLine(exchange: EndedExchange, route: string | undefined) {
+export function requestLine(exchange: Exchange, route: string | undefined) {
   const { request, waitedMs, problem } = exchange;
   return {
     requestId: exchange.id,

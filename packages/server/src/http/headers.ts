@@ -166,9 +166,10 @@ export function untrustedProxyOf(
   { headers, socket }: IncomingMessage,
   isTrusted?: IsTrustedProxy,
 ): string | undefined {
+  const protocol = headers['x-forwarded-proto'];
+  if (protocol === undefined || !/^https$/i.test(lastEntry(protocol))) return undefined;
   const { remoteAddress = '' } = socket;
-  const saysHttps = /^https$/i.test(lastEntry(headers['x-forwarded-proto']));
-  return saysHttps && !isTrusted?.(remoteAddress, 0) ? remoteAddress.replace(/^::ffff:/, '') : undefined;
+  return isTrusted?.(remoteAddress, 0) ? undefined : remoteAddress.replace(/^::ffff:/, '');
 }
 
 /** The entry of the nearest proxy. */
@@ -179,6 +180,14 @@ function lastEntry(header: string | string[] | undefined): string {
 
 /** The valid form of a Host header. Any other value could end the URL in a Link header early. */
 const HOST = /^(?:[\w.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
+
+let lastHost = { text: '', isValid: false };
+
+/** Nearly all requests name the same host. */
+function isValidHost(text: string): boolean {
+  if (text !== lastHost.text) lastHost = { text, isValid: HOST.test(text) };
+  return lastHost.isValid;
+}
 
 /**
  * The `{base_url}` that the client used, without a trailing slash: with `X-Forwarded-Host` and `-Proto` if the peer is a trusted
@@ -193,7 +202,7 @@ export function requestedBaseUrl(
   const host = (isForwarded && lastEntry(headers['x-forwarded-host'])) || (headers.host ?? '');
   const protocol = isForwarded ? lastEntry(headers['x-forwarded-proto']) : '';
   const isEncrypted = protocol === '' ? 'encrypted' in socket && socket.encrypted : /^https$/i.test(protocol);
-  return `${isEncrypted ? 'https' : 'http'}://${HOST.test(host) ? host : localHost(socket)}${basePath}`;
+  return `${isEncrypted ? 'https' : 'http'}://${isValidHost(host) ? host : localHost(socket)}${basePath}`;
 }
 
 const localHost = ({ localAddress = '127.0.0.1', localPort = 80 }: Socket): string =>

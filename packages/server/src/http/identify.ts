@@ -4,11 +4,17 @@ import { isIPv6 } from 'node:net';
 import { PROBLEMS, type ProblemCode } from '@leadtap/contract';
 import type { TokenScope, VerifiedToken } from '../accounts/records.ts';
 import { DEFAULT_TOKEN_SCOPES } from '../accounts/token-scopes.ts';
-import type { Verification, VerifyToken } from '../accounts/tokens.ts';
+import type { VerifyToken } from '../accounts/tokens.ts';
 import { type Clock, systemClock } from '../clock.ts';
-import { isPromise } from '../event-loop.ts';
+import { andThen, isPromise } from '../event-loop.ts';
 import { mayPoll, type PollingUser } from '../leads/access.ts';
-import { FAILED_TOKEN_POLICIES, type Limiter, MemoryLimiter, type Verdict } from '../limits/limiter.ts';
+import {
+  FAILED_TOKEN_POLICIES,
+  type Limiter,
+  MemoryLimiter,
+  type Policy,
+  type Verdict,
+} from '../limits/limiter.ts';
 import { ClientDisconnectedError } from '../store/errors.ts';
 import { isDisconnected } from './connections.ts';
 import type { Exchange } from './exchange.ts';
@@ -56,9 +62,9 @@ export interface CallerRule<Reader extends AccountReader = AccountReader> extend
 export interface Identification<Reader extends AccountReader = AccountReader> {
   readonly scope: TokenScope;
   /** All checks. */
-  identify(exchange: Exchange): Promise<Caller<Reader>>;
+  identify(exchange: Exchange): Caller<Reader> | Promise<Caller<Reader>>;
   /** Without the rate limit, for a request that was counted and has waited since. */
-  identifyAgain(exchange: Exchange): Promise<Caller<Reader>>;
+  identifyAgain(exchange: Exchange): Caller<Reader> | Promise<Caller<Reader>>;
 }
 
 export function createIdentification<Reader extends AccountReader>(
@@ -69,37 +75,37 @@ export function createIdentification<Reader extends AccountReader>(
   const { failedTokens = new MemoryLimiter(FAILED_TOKEN_POLICIES, clock) } = rule;
 
   /** The token of the request, with a valid signature. */
-  function authenticate({ request, address }: Exchange): VerifiedToken | Promise<VerifiedToken> {
+  function authenticate(exchange: Exchange): VerifiedToken | Promise<VerifiedToken> {
+    const { request } = exchange;
     const { authorization } = request.headers;
     const urlToken = authorization === undefined ? urlTokenOf?.(request) : undefined;
-    if (urlToken !== undefined) return authenticateUrl(urlToken, address);
+    if (urlToken !== undefined) return authenticateUrl(urlToken, exchange);
     const credentials = parseAuthorization(authorization);
     if (credentials === undefined)
       throw tokenMissing(
         authorization,
         authorization === undefined ? missingTokenDetail?.(request) : undefined,
       );
-    return verify(credentials.token, address);
+    return verify(credentials.token, exchange);
   }
 
-  async function authenticateUrl(urlToken: string, address: string): Promise<VerifiedToken> {
+  async function authenticateUrl(urlToken: string, exchange: Exchange): Promise<VerifiedToken> {
     const credentials = parseAuthorization(`Bearer ${urlToken}`);
     if (credentials === undefined) throw tokenMissing();
-    const token = await verify(credentials.token, address);
-    return hasTokenScope(token, 'leads:read') ? rejectToken('token-invalid', address) : token;
+    const token = await verify(credentials.token, exchange);
+    return hasTokenScope(token, 'leads:read') ? rejectToken('token-invalid', exchange.address) : token;
   }
 
-  function verify(token: string | undefined, address: string): VerifiedToken | Promise<VerifiedToken> {
-    if (token === undefined) return rejectToken('token-invalid', address);
+  function verify(token: string | undefined, exchange: Exchange): VerifiedToken | Promise<VerifiedToken> {
+    if (token === undefined) return rejectToken('token-invalid', exchange.address);
     const verification = verifyToken(token);
-    return isPromise(verification)
-      ? verification.then((verified) => accept(verified, address))
-      : accept(verification, address);
-  }
-
-  function accept(verification: Verification, address: string): VerifiedToken | Promise<never> {
-    if (verification.kind === 'valid') return verification.token;
-    return rejectToken(`token-${verification.kind}`, address, verification);
+    // After a reset the address is unknown.
+    const address = isPromise(verification) ? exchange.address : undefined;
+    return andThen(verification, (verified) =>
+      verified.kind === 'valid'
+        ? verified.token
+        : rejectToken(`token-${verified.kind}`, address ?? exchange.address, verified),
+    );
   }
 
   /** Counts the failure for the address, so that guessing tokens is slow, then throws the problem. */
@@ -112,25 +118,33 @@ export function createIdentification<Reader extends AccountReader>(
     throw verdict.violated.length > 0 ? rateLimitExceeded(verdict) : challenge(problem, refused);
   }
 
-  async function identify(exchange: Exchange, isCounted: boolean): Promise<Caller<Reader>> {
-    const verified = authenticate(exchange);
-    const token = isPromise(verified) ? await verified : verified;
-    const reader = await accounts.revalidateFor(token);
-    const isRevoked = reader.isTokenRevoked();
-    if (isPromise(isRevoked) ? await isRevoked : isRevoked)
-      await rejectToken('token-revoked', exchange.address, { token });
-    exchange.token = token;
-    if (isCounted) {
-      // Counted even if the client has disconnected: disconnecting must not be a way around the limit.
-      const consumed = limiter.consume(token.userId);
-      const verdict = isPromise(consumed) ? await consumed : consumed;
-      addRateLimitHeaders(exchange.headers, verdict);
+  /** All checks, synchronous except for what is not in memory. */
+  const identify = (exchange: Exchange, isCounted: boolean): Caller<Reader> | Promise<Caller<Reader>> =>
+    andThen(authenticate(exchange), (token) =>
+      andThen(accounts.revalidateFor(token), (reader) =>
+        andThen(checkToken(exchange, token, reader), () =>
+          andThen(isCounted ? count(exchange, token) : undefined, () =>
+            andThen(reader.findUser(), (user) => checkUser(token, reader, user)),
+          ),
+        ),
+      ),
+    );
+
+  const checkToken = (exchange: Exchange, token: VerifiedToken, reader: Reader) =>
+    andThen(reader.isTokenRevoked(), (isRevoked) => {
+      if (!isRevoked) exchange.token = token;
+      return isRevoked ? rejectToken('token-revoked', exchange.address, { token }) : undefined;
+    });
+
+  /** Counted even if the client has disconnected: disconnecting must not be a way around the limit. */
+  const count = ({ request, response, headers }: Exchange, { userId }: VerifiedToken) =>
+    andThen(limiter.consume(userId), (verdict) => {
+      addRateLimitHeaders(headers, verdict);
       if (verdict.violated.length > 0) throw rateLimitExceeded(verdict, rateLimitDetail);
-      if (isDisconnected(exchange.request, exchange.response))
-        throw new ClientDisconnectedError('the client has disconnected');
-    }
-    const found = reader.findUser();
-    const user = isPromise(found) ? await found : found;
+      if (isDisconnected(request, response)) throw new ClientDisconnectedError('the client has disconnected');
+    });
+
+  function checkUser(token: VerifiedToken, reader: Reader, user: PollingUser | undefined): Caller<Reader> {
     // The ids are compared again: a database that ignores case, or cuts a text at NUL, finds other users.
     if (user?.id !== token.userId) throw new ProblemError('user-not-found');
     if (scope === 'leads:read' && !mayPoll(user)) throw new ProblemError('professional-plan-required');
@@ -146,7 +160,7 @@ export function createIdentification<Reader extends AccountReader>(
 }
 
 /** RFC 6750: the scheme in any case, one space, then printable characters without spaces. */
-const CREDENTIALS = /^bearer ([!-~]+)$/i;
+const CREDENTIALS = /^bearer [!-~]+$/i;
 const SCHEME = /^bearer(?=[ \t]|$)/i;
 const JWT_ALONE = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 const WITHOUT_SCHEME =
@@ -157,10 +171,9 @@ const WITHOUT_SCHEME =
  * A token has one spelling: with a tab or more spaces around it, it is invalid.
  */
 function parseAuthorization(authorization = ''): { readonly token: string | undefined } | undefined {
-  const token = CREDENTIALS.exec(authorization)?.[1];
-  if (token !== undefined) return { token };
+  if (CREDENTIALS.test(authorization)) return { token: authorization.slice('Bearer '.length) };
   const isEmpty = !SCHEME.test(authorization) || authorization.slice('Bearer'.length).trim() === '';
-  return isEmpty ? undefined : { token };
+  return isEmpty ? undefined : { token: undefined };
 }
 
 export const hasTokenScope = ({ scopes = DEFAULT_TOKEN_SCOPES }: VerifiedToken, scope: TokenScope): boolean =>
@@ -202,6 +215,16 @@ function challenge(
   });
 }
 
+const policyTexts = new WeakMap<Policy, string>();
+
+function policyText(policy: Policy): string {
+  const known = policyTexts.get(policy);
+  if (known !== undefined) return known;
+  const text = `"${policy.name}";q=${policy.quota};w=${policy.windowS}`;
+  policyTexts.set(policy, text);
+  return text;
+}
+
 /** Adds to `RateLimit-Policy` and `RateLimit`, in the syntax of the IETF draft. */
 export function addRateLimitHeaders(headers: HeaderList, { windows }: Verdict): void {
   const at = headers.indexOf('ratelimit-policy');
@@ -209,7 +232,7 @@ export function addRateLimitHeaders(headers: HeaderList, { windows }: Verdict): 
   let state = at === -1 ? '' : `${headers[at + 3]}, `;
   let separator = '';
   for (const { policy, remaining, resetS } of windows) {
-    policies += `${separator}"${policy.name}";q=${policy.quota};w=${policy.windowS}`;
+    policies += separator + policyText(policy);
     state += `${separator}"${policy.name}";r=${remaining};t=${resetS}`;
     separator = ', ';
   }

@@ -6,8 +6,11 @@ const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
 
 const OWN_NOTATION = /^\d{4}-\d\d-(\d\d)T\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/** Undefined if the calendar or the clock has no such time: `Date.parse` reads 30 February as 2 March, and 24:00 as the next day. */
-function parseUtc(iso: string): number | undefined {
+/**
+ * Parses our own notation, as in `createdAt` and `Link`. Undefined if the calendar or the clock has no such time: `Date.parse` reads
+ * 30 February as 2 March, and 24:00 as the next day.
+ */
+export function parseUtc(iso: string): number | undefined {
   const day = OWN_NOTATION.exec(iso)?.[1];
   const date = new Date(day === undefined ? Number.NaN : iso);
   return date.getUTCDate() === Number(day) ? date.getTime() : undefined;
@@ -22,7 +25,6 @@ export function parseInstant(
   text: string,
   toUtc: (local: number) => number | undefined = (local) => local,
 ): number | undefined {
-  // Our own notation, as in `createdAt` and `Link`, which most clients send back.
   const own = parseUtc(text);
   if (own !== undefined) return own;
   const match = SINCE_PATTERN.exec(text);

@@ -96,13 +96,17 @@ export class MemoryLimiter implements Limiter {
   consume(key: string, units = 1): Verdict {
     const now = this.#clock();
     const windows = this.#findWindows(key);
-    for (const [index, { windowS }] of this.#policies.entries()) {
-      if (isOpen(windows[2 * index + 1] ?? 0, now, windowS)) continue;
-      windows[2 * index] = 0;
-      windows[2 * index + 1] = now + windowS * 1000;
+    let isRejected = false;
+    let at = 0;
+    for (const { windowS, quota } of this.#policies) {
+      if (!isOpen(windows[at + 1] ?? 0, now, windowS)) {
+        windows[at] = 0;
+        windows[at + 1] = now + windowS * 1000;
+      }
+      if ((windows[at] ?? 0) + units > quota) isRejected = true;
+      at += 2;
     }
-    const isRejected = this.#policies.some(({ quota }, index) => (windows[2 * index] ?? 0) + units > quota);
-    if (!isRejected) for (let i = 0; i < windows.length; i += 2) windows[i] = (windows[i] ?? 0) + units;
+    if (!isRejected) for (let i = 0; i < at; i += 2) windows[i] = (windows[i] ?? 0) + units;
     const counts = windows.map((value, index) => (index % 2 === 0 ? value : value - now));
     return toVerdict(this.#policies, counts, 0, isRejected, units);
   }

@@ -1,9 +1,9 @@
 /** `GET {base_url}/automation/new-leads`, which polls new leads. */
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { systemClock, toIso } from '../clock.ts';
-import { isPromise } from '../event-loop.ts';
+import { andThen } from '../event-loop.ts';
 import { type CallerEndpoint, READ_METHODS } from '../http/endpoint.ts';
-import { cachedPayload, type EndedExchange, type Exchange } from '../http/exchange.ts';
+import { cachedPayload, type Exchange } from '../http/exchange.ts';
 import { httpDate, isConsoleRequest, JSON_MEDIA_TYPE, searchOf } from '../http/headers.ts';
 import {
   type Caller,
@@ -17,7 +17,7 @@ import { type Limiter, MemoryLimiter, USER_POLICIES } from '../limits/limiter.ts
 import { StoreUnavailableError } from '../store/errors.ts';
 import type { PollReaders } from './cache/poll-cache.ts';
 import type { Schedule } from './held-polls.ts';
-import { type CheckAgain, createHold, type FirstPoll, type VerifiedPoll } from './hold.ts';
+import { type CheckAgain, createHold, type VerifiedPoll } from './hold.ts';
 import { type PollObserver, type PollPayload, toEndedPoll, toObservation } from './observer.ts';
 import { type PollQuery, type PollReader, type PollResult, poll } from './pages.ts';
 import { parseQuery } from './query.ts';
@@ -65,24 +65,23 @@ export function createPollEndpoint(
    * No answer contains a lead that was committed after the account had lost the right to see it. So leads that may be newer than the
    * last check of the account are returned only after another check. If the access level has changed, they are read again.
    */
-  function readVerified(
+  const readVerified = (
     exchange: Exchange,
     caller: PollCaller,
     read: Read,
-  ): VerifiedPoll | Promise<VerifiedPoll> {
-    const result = read(caller);
-    if (!isPromise(result) && needsNoSecondCheck(result)) return toVerified(result, caller);
-    return verify(exchange, caller, read, result);
-  }
+  ): VerifiedPoll | Promise<VerifiedPoll> =>
+    andThen(read(caller), (result) =>
+      needsNoSecondCheck(result) ? toVerified(result, caller) : verify(exchange, caller, read, result),
+    );
 
   async function verify(
     exchange: Exchange,
     first: PollCaller,
     read: Read,
-    firstResult: PollResult | Promise<PollResult>,
+    firstResult: PollResult,
   ): Promise<VerifiedPoll> {
     let caller = first;
-    let result = await firstResult;
+    let result = firstResult;
     for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
       if (needsNoSecondCheck(result)) return toVerified(result, caller);
       const current = await callers.identifyAgain(exchange);
@@ -101,24 +100,21 @@ export function createPollEndpoint(
     });
   const holdIfPreferred = createHold(readers.changes, options, checkAgain);
 
-  /** A function of its own, so that its data do not stay in memory while the poll is held. */
-  async function readFirstPoll(exchange: Exchange, caller: PollCaller): Promise<FirstPoll> {
+  /** Synchronous if the page is in the cache. */
+  function answer(exchange: Exchange, caller: PollCaller): PollPayload | Promise<PollPayload> {
+    const { token } = caller;
     const query = parseQuery(searchOf(exchange.request.url));
-    const read = readVerified(exchange, caller, ({ user, reader }) =>
-      poll((pageQuery) => reader.readPage(pageQuery, () => exchange.disconnected()), user, query),
+    const first = readVerified(exchange, caller, ({ user, reader }) =>
+      poll((page) => reader.readPage(page, () => exchange.disconnected()), user, query),
     );
-    const verified = isPromise(read) ? await read : read;
-    return { poll: verified.poll, companyId: verified.companyId, token: caller.token, query };
+    return andThen(first, (verified) => {
+      if (exchange.request.headers['prefer'] === undefined) return toPayload(exchange, verified.poll, query);
+      const held = holdIfPreferred(exchange, { ...verified, token, query });
+      return andThen(held, (result) => toPayload(exchange, result, query));
+    });
   }
 
-  async function answer(exchange: Exchange, read: Promise<FirstPoll>): Promise<PollPayload> {
-    const first = await read;
-    const hasPreference = exchange.request.headers['prefer'] !== undefined;
-    const result = hasPreference ? await holdIfPreferred(exchange, first) : first.poll;
-    return toPayload(exchange, result, first.query);
-  }
-
-  function observe(ended: EndedExchange, payload: PollPayload | undefined): void {
+  function observe(ended: Exchange, payload: PollPayload | undefined): void {
     observer?.observe(toObservation(ended, payload));
     if (!recorder || isConsoleRequest(ended.request)) return;
     const { status, problem } = ended;
@@ -134,7 +130,7 @@ export function createPollEndpoint(
     path: NEW_LEADS_PATH,
     methods: READ_METHODS,
     callers,
-    answer: (exchange, caller) => answer(exchange, readFirstPoll(exchange, caller)),
+    answer,
     observe,
   };
 }
@@ -153,12 +149,21 @@ const EMPTY_PAGE = String(NO_LEADS.body);
 function toPayload(exchange: Exchange, result: PollResult, query: PollQuery): PollPayload {
   const { headers } = exchange;
   const { leads, readAt } = result.page;
-  const next = `${exchange.baseUrl()}${NEW_LEADS_PATH}?since=${toIso(result.nextSince)}&limit=${query.limit}`;
-  headers.push('link', `<${next}>; rel="next"`);
-  headers.push('cache-control', 'private, no-cache');
-  headers.push('vary', 'Authorization, Prefer');
-  // The time of the read, not of the response, which is later: a client may use it as its next `since`.
-  headers.push('date', httpDate(readAt));
+  // Nearly all polls find nothing: their `since` comes back as it was sent.
+  const isSame = result.nextSince === query.since && query.sinceText !== undefined;
+  const since = isSame ? query.sinceText : toIso(result.nextSince);
+  const next = `${exchange.baseUrl()}${NEW_LEADS_PATH}?since=${since}&limit=${query.limit}`;
+  headers.push(
+    'link',
+    `<${next}>; rel="next"`,
+    'cache-control',
+    'private, no-cache',
+    'vary',
+    'Authorization, Prefer',
+    'date',
+    // The time of the read, not of the response, which is later: a client may use it as its next `since`.
+    httpDate(readAt),
+  );
   const { status, body } = cachedPayload(exchange, {
     mediaType: JSON_MEDIA_TYPE,
     etag: leads.etag,

@@ -1,5 +1,5 @@
 /** What metrics and the recorder of consumers learn about a poll. */
-import type { EndedExchange, Payload } from '../http/exchange.ts';
+import type { Exchange, Payload } from '../http/exchange.ts';
 import type { PollQuery, PollResult } from './pages.ts';
 import type { EndedPoll } from './store.ts';
 
@@ -34,7 +34,7 @@ export interface PollObserver {
   observeWaiting?(count: number): void;
 }
 
-export function toObservation(ended: EndedExchange, payload: PollPayload | undefined): PollObservation {
+export function toObservation(ended: Exchange, payload: PollPayload | undefined): PollObservation {
   const { status, durationMs, waitedMs = 0, request, problem } = ended;
   const sent = status === 200 && request.method === 'GET' ? payload : undefined;
   return {
@@ -56,7 +56,7 @@ function feedLagMs({ query, poll }: PollPayload): number | undefined {
 
 /** What the recorder of consumers needs to know about a request. */
 export function toEndedPoll(
-  { status, request, isComplete }: Pick<EndedExchange, 'status' | 'request' | 'isComplete'>,
+  { status, request, isComplete }: Pick<Exchange, 'status' | 'request' | 'isComplete'>,
   payload: Pick<PollPayload, 'poll' | 'query'> | undefined,
   at: number,
 ): EndedPoll {

@@ -1,5 +1,5 @@
 import type { VerifiedToken } from '../accounts/records.ts';
-import { isPromise } from '../event-loop.ts';
+import { andThen } from '../event-loop.ts';
 import type { AccountReader } from '../http/identify.ts';
 import { type PollingUser, scopeOf } from '../leads/access.ts';
 import { type RenderedLeads, renderLeads } from '../leads/render.ts';
@@ -7,6 +7,8 @@ import type { Page, PageQuery, PollStore } from './store.ts';
 
 export interface PollQuery {
   readonly since?: number;
+  /** If it was sent in our own notation, which `Link` uses. */
+  readonly sinceText?: string;
   readonly limit: number;
 }
 
@@ -39,8 +41,7 @@ export function poll(
 ): PollResult | Promise<PollResult> {
   const scope = scopeOf(user);
   if (!scope) throw new Error(`user has the access level ${user.accessLevel} but no such place`);
-  const page = readPage({ scope, ...query });
-  return isPromise(page) ? page.then((read) => toPollResult(read, query)) : toPollResult(page, query);
+  return andThen(readPage({ scope, ...query }), (page) => toPollResult(page, query));
 }
 
 function toPollResult(page: RenderedPage, { since }: PollQuery): PollResult {

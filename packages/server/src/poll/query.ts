@@ -6,7 +6,7 @@ import {
   SINCE_EXAMPLE,
 } from '@leadtap/contract';
 import { ProblemError } from '../http/problems.ts';
-import { parseInstant } from '../leads/instant.ts';
+import { parseInstant, parseUtc } from '../leads/instant.ts';
 import type { PollQuery } from './pages.ts';
 
 /** The value of a parameter, or the sentence for the client that says how to fix it. */
@@ -25,13 +25,19 @@ function parseLimit(given: unknown): Parsed<number> {
   };
 }
 
-function parseSince(given: unknown): Parsed<number | undefined> {
-  if (given === undefined) return { value: undefined };
+type Since = Pick<PollQuery, 'since' | 'sinceText'>;
+
+const NO_SINCE: Parsed<Since> = { value: {} };
+
+function parseSince(given: unknown): Parsed<Since> {
+  if (given === undefined) return NO_SINCE;
   if (typeof given !== 'string') return givenTwice(SINCE_EXAMPLE);
-  const at = parseInstant(given);
-  return at === undefined
+  const since = parseUtc(given);
+  if (since !== undefined) return { value: { since, sinceText: given } };
+  const other = parseInstant(given);
+  return other === undefined
     ? { detail: `Give an ISO 8601 date-time, such as ${SINCE_EXAMPLE}.` }
-    : { value: at };
+    : { value: { since: other } };
 }
 
 /** The problem names every invalid parameter; unknown parameters are ignored. */
@@ -40,8 +46,7 @@ export function parseQuery(search: string): PollQuery {
   const query = parse(search, '&', '=', { maxKeys: 0 });
   const limit = parseLimit(query['limit']);
   const since = parseSince(query['since']);
-  if ('value' in limit && 'value' in since)
-    return since.value === undefined ? { limit: limit.value } : { since: since.value, limit: limit.value };
+  if ('value' in limit && 'value' in since) return { ...since.value, limit: limit.value };
   throw new ProblemError('invalid-query', {
     errors: Object.entries({ limit, since }).flatMap(([parameter, parsed]): ParameterError[] =>
       'detail' in parsed ? [{ parameter, detail: parsed.detail }] : [],

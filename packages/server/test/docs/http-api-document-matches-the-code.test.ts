@@ -25,7 +25,7 @@ test('the accepted forms of since are those of the contract', () => {
 });
 
 test.each(accepted)('since, %s: %s is read as %s', (_form, example = '', readAs = '') => {
-  expect(parseQuery(String(new URLSearchParams({ since: example })))).toEqual({
+  expect(parseQuery(String(new URLSearchParams({ since: example })))).toMatchObject({
     limit: 100,
     since: Date.parse(readAs),
   });

@@ -1,6 +1,6 @@
 import type { VerifiedToken } from '../../accounts/records.ts';
 import type { Account } from '../../accounts/store.ts';
-import { isPromise } from '../../event-loop.ts';
+import { andThen } from '../../event-loop.ts';
 import type { PollingUser } from '../../leads/access.ts';
 import { createStoreReader, type PollReader, type RenderedPage, readRendered } from '../pages.ts';
 import type {
@@ -65,15 +65,20 @@ export class PollCache implements ChangeSource {
     this.#feeds = new FeedCache(changeTracking, limits.maxFeedBytes, this.#revalidator);
   }
 
-  async revalidateFor(token: VerifiedToken): Promise<PollReader> {
+  revalidateFor(token: VerifiedToken): Promise<PollReader> {
     const cached = this.#accounts.find(token);
-    if (cached) {
-      const revalidation = await this.#revalidator.revalidateCompany(cached.user.companyId);
+    if (!cached) return this.#readAccount(token);
+    return this.#revalidator.revalidateCompany(cached.place.companyId).then((revalidation) =>
       // Still cached after the revalidation: the account has not changed.
-      if (cached.isCurrent) return this.#toReader(cached.user, false, revalidation);
-    }
+      cached.isCurrent
+        ? new CachedReader(this.#store, this.#feeds, cached, revalidation)
+        : this.#readAccount(token),
+    );
+  }
+
+  async #readAccount(token: VerifiedToken): Promise<PollReader> {
     const { revalidation, account = UNKNOWN_ACCOUNT } = await this.#revalidator.revalidateToken(token);
-    return this.#toReader(account.user, account.isRevoked, revalidation);
+    return new CachedReader(this.#store, this.#feeds, account, revalidation);
   }
 
   async readChanges(): Promise<void> {
@@ -82,10 +87,6 @@ export class PollCache implements ChangeSource {
 
   onChanges(listener: ChangeListener): void {
     this.#listeners.push(listener);
-  }
-
-  #toReader(user: PollingUser | undefined, isRevoked: boolean, revalidation: Revalidated): PollReader {
-    return new CachedReader({ store: this.#store, feeds: this.#feeds, user, isRevoked, revalidation });
   }
 
   #apply({ tokens }: RevalidationRequest, { accounts, changes }: Revalidation): void {
@@ -114,40 +115,42 @@ export class PollCache implements ChangeSource {
   };
 }
 
-interface Sources {
-  readonly store: PollStore;
-  readonly feeds: FeedCache;
+/** What is known of a token and its user. Only tokens that are not revoked are cached. */
+interface KnownAccount {
+  readonly isRevoked?: boolean;
   readonly user: PollingUser | undefined;
-  readonly isRevoked: boolean;
-  readonly revalidation: Revalidated;
 }
 
 /** The reads of one poll, after the revalidation that it has waited for. */
 class CachedReader implements PollReader {
-  readonly #sources: Sources;
+  readonly #store: PollStore;
+  readonly #feeds: FeedCache;
+  readonly #account: KnownAccount;
+  readonly #revalidation: Revalidated;
 
-  constructor(sources: Sources) {
-    this.#sources = sources;
+  constructor(store: PollStore, feeds: FeedCache, account: KnownAccount, revalidation: Revalidated) {
+    this.#store = store;
+    this.#feeds = feeds;
+    this.#account = account;
+    this.#revalidation = revalidation;
   }
 
   isTokenRevoked(): boolean {
-    return this.#sources.isRevoked;
+    return this.#account.isRevoked ?? false;
   }
 
   findUser(): PollingUser | undefined {
-    return this.#sources.user;
+    return this.#account.user;
   }
 
   readPage(query: PageQuery, disconnectSignal: () => AbortSignal): RenderedPage | Promise<RenderedPage> {
-    const { store, feeds } = this.#sources;
-    const readUnderLock = () => readRendered(store, query, disconnectSignal());
+    const readUnderLock = () => readRendered(this.#store, query, disconnectSignal());
     // A transaction is writing leads of this company. The store waits for it, the cache cannot.
     if (this.#isBusy(query)) return readUnderLock();
-    // `Link` of this page continues from the company's last stamp, which only the store can read together with the page.
-    const toPage = (page: FeedPage) =>
-      page.leads.count === 0 && query.since === undefined ? readUnderLock() : this.#toRendered(page);
-    const page = feeds.readPage(query);
-    return isPromise(page) ? page.then(toPage) : toPage(page);
+    return andThen(this.#feeds.readPage(query), (page) =>
+      // `Link` of this page continues from the company's last stamp, which only the store can read together with the page.
+      page.leads.count === 0 && query.since === undefined ? readUnderLock() : this.#toRendered(page),
+    );
   }
 
   /**
@@ -155,18 +158,17 @@ class CachedReader implements PollReader {
    * committed get later stamps.
    */
   async readCommitted(query: PageQuery): Promise<RenderedPage> {
-    const page = this.#toRendered(await this.#sources.feeds.readPage(query));
+    const page = this.#toRendered(await this.#feeds.readPage(query));
     if (!this.#isBusy(query)) return page;
     return { ...page, readAt: Math.min(page.readAt, page.leads.last ?? query.since ?? 0) };
   }
 
   #isBusy({ scope }: PageQuery): boolean {
-    return this.#sources.revalidation.busy.has(scope.companyId);
+    return this.#revalidation.busy.has(scope.companyId);
   }
 
   #toRendered({ leads, epoch }: FeedPage): RenderedPage {
-    const { revalidation } = this.#sources;
-    const isOlderThanAccount = epoch < revalidation.epoch;
-    return { leads, readAt: revalidation.readAt, locked: true, isOlderThanAccount };
+    const { readAt, epoch: current } = this.#revalidation;
+    return { leads, readAt, locked: true, isOlderThanAccount: epoch < current };
   }
 }
