@@ -189,7 +189,7 @@ END $$;
 COMMENT ON FUNCTION leadtap.read_page(text, text, text, bigint, integer, integer) IS 'A page of the leads of a company, a branch or a department, under the lock of the company.';
 
 -- The leads of a page for the cache, without the lock: the revalidation before gives the time of the answer. One line for each lead,
--- whose parts are separated by tabs (lead-functions.ts): the driver of the service takes longer to read 100 rows.
+-- whose parts are separated by tabs (lead-functions.ts).
 CREATE OR REPLACE FUNCTION leadtap.read_leads(company text, branch text, department text, since_ms bigint, page_limit integer)
   RETURNS text LANGUAGE plpgsql STABLE
   SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
