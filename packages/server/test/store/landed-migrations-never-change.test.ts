@@ -14,9 +14,7 @@ const CHECKSUMS = {
   },
   postgres: {
     '0001_schema.sql': '3e39abd719d5b8123ec5b774cae4aed281039e0408686d4471bb7b667ebcd1fd',
-    '0002_functions_for_writes.sql': '0c441239dde4389a9adfeeefb17bd1b8f12048fa6f1d2d3a6843f3b26146dfe5',
-    '0003_lead_json.sql': 'b9a2a040095b2b7a8394cf929df0b6e39f34faad21bde25758d0e590e50f40b0',
-    '0004_groups_of_companies.sql': 'b0233651a454e0377f0fb6bc8b66ea9f7675fdfda221e3a95f93797d74048f2d',
+    '0002_functions_for_speed.sql': 'c4bfa7d1e9ff62426c8138bf29915f127dfa4372b25174619d9736ea0443becf',
   },
 } as const;
 
@@ -26,9 +24,7 @@ const CHECKSUMS = {
  */
 const LEAD_FUNCTIONS = {
   '0001_schema.sql': 'c9e8aa601dd5af933aba97d99d20476599613860bc778d5722bfa71c7afa8848',
-  '0002_functions_for_writes.sql': '21588bda77095384fc5f7d542085bfdd42d0805969b7d68bdbfd7f6952a6a55d',
-  '0003_lead_json.sql': '3a65d08e8f645a7933700ffa196f74101c004f84e0a62b8efd1e9efa6a0d8c3b',
-  '0004_groups_of_companies.sql': 'f8710c2544bcbb52c0be0ac04bf0d2d70496b0b88839a1807f0fadb152c29829',
+  '0002_functions_for_speed.sql': '17d0e1e0bd53cb985fe0a9cf74d1c38f892dc6ad91b9be586374a50b52f320f1',
 } as const;
 
 const migrationsOf = (engine: 'sqlite' | 'postgres') =>

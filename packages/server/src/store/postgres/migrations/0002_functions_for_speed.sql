@@ -1,4 +1,5 @@
--- leadtap.read_leads, which lead-functions.sql creates, returns leads as JSON. This is how it writes times.
+-- Brings leadtap.read_batch, leadtap.add_leads and leadtap.read_leads (lead-functions.sql) to databases: a write takes a few calls instead
+-- of a statement for each thing that it reads, and a page of leads is returned as JSON. This is how it writes times.
 
 -- The year 0 of ISO 8601 is 1 BC here. Not STRICT: then, PostgreSQL could not inline it.
 CREATE FUNCTION leadtap.to_iso(at timestamptz) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE

@@ -1,2 +1,0 @@
--- Brings leadtap.read_batch and leadtap.add_leads (lead-functions.sql) to databases: a write takes a few calls instead of a statement
--- for each thing that it reads, and these keep their plans.
