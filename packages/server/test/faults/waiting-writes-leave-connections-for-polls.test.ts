@@ -7,9 +7,11 @@ import { serve } from './instance.ts';
 import { connect, connectionsOf, holdLock } from './sql.ts';
 
 const server = shareCluster();
-const CONNECTIONS = 6;
-/** Polls may wait on half of the connections, and one stays free. */
+const CONNECTIONS = 8;
+/** Polls may wait on half of the connections, and groups of several companies use two for a short time. */
 const MAX_WAITING = 2;
+/** A request with so many leads is not written together with those of other companies. */
+const MANY_LEADS = 11;
 const WRITES = 30;
 const NEVER_MS = 240_000;
 
@@ -38,10 +40,11 @@ async function serveBlocked(companies: readonly string[]) {
   const observer = await connect(server().url);
   const writers = await Promise.all(companies.map((companyId) => holdLock(server().url, companyId)));
   let settled = 0;
-  const send = (id: string) =>
+  const send = (id: string, count = 1) =>
     companies.map(async (companyId) => {
+      const leads = Array.from({ length: count }, (_, n) => ({ companyId, id: `${id}-${n}`, fields: {} }));
       try {
-        return await store.writeAllLeads([{ companyId, id, fields: {} }], { level: 'COMPANY', companyId });
+        return await store.writeAllLeads(leads, { level: 'COMPANY', companyId });
       } finally {
         settled += 1;
       }
@@ -70,7 +73,7 @@ it('many writes of a company that is locked use one connection, and polls of oth
 
 it('writes of many companies that are locked use less than half of the connections', async () => {
   const { send, poll, settled, waiting, release } = await serveBlocked(blocked);
-  const writes = send('lead');
+  const writes = send('lead', MANY_LEADS);
   await eventually(async () => expect(await waiting()).toBe(MAX_WAITING));
   expect(await poll('globex')).toMatchObject({ status: 200 });
   expect(await waiting()).toBeLessThanOrEqual(MAX_WAITING);

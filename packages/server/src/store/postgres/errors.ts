@@ -51,6 +51,13 @@ export const isLockBusy = (error: unknown): boolean => isUnavailableWith(error, 
 /** A deadlock, or a serialization failure. */
 export const isRetryable = (error: unknown): boolean => isUnavailableWith(error, '40001', '40P01');
 
+/** What a trigger of the operator's can cause, or another transaction. */
+const UNAVAILABLE_FOR_SOME = /^(40001|40P01|42501|42P01|54...|55P03|57014)$/;
+
+/** Whether the database has rolled back for a reason that another write need not have. */
+export const isUnavailableForSome = (error: unknown): boolean =>
+  error instanceof StoreUnavailableError && UNAVAILABLE_FOR_SOME.test(sqlState(error.cause) ?? '');
+
 /** What PostgreSQL reports when a cached plan no longer fits its tables, after a column was dropped for one. */
 const STALE_PLAN =
   /^(42703 attribute \d+ of type .+ has been dropped|42804 attribute \d+ of type .+ has wrong type|0A000 cached plan|XX000)/;

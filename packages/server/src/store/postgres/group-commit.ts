@@ -1,5 +1,6 @@
 import { StoreUnavailableError } from '../errors.ts';
 import { LOCK_TIMEOUT_MS } from './connection.ts';
+import { isUnavailableForSome } from './errors.ts';
 import type { LockQueue } from './lock-queue.ts';
 
 export interface AttemptOptions {
@@ -77,15 +78,16 @@ export class GroupCommit<Request, Outcome> {
       await attempt(parts, false);
     } catch (error) {
       const isUnavailable = error instanceof StoreUnavailableError;
+      const mayTryAgain = () => isUnavailableForSome(error) && performance.now() < deadline;
       for (const part of parts)
-        if (isUnavailable) part.reject(error);
+        if (isUnavailable && !mayTryAgain()) part.reject(error);
         else await attempt([part], true).catch(part.reject);
     }
   }
 }
 
 /** Two: the next group is prepared while the one before it waits for the disk. */
-const SHARED_QUEUES = 2;
+export const SHARED_QUEUES = 2;
 
 /**
  * Requests of all companies share a few queues, so that companies with one request at a time are written in groups, too. A group of

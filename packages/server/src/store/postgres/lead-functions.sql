@@ -208,7 +208,8 @@ COMMENT ON FUNCTION leadtap.read_leads(text, text, text, bigint, integer) IS 'A 
 -- so are key_companies and keys. It first takes the locks of the companies and of the senders, and locks the stored leads, until the
 -- transaction ends:
 --   lock_mode wait    fails with 55P03 if the lock of a company is not free within lock_timeout
---   lock_mode skip    returns such companies in busy; what it reads about them does not count
+--   lock_mode skip    returns such companies in busy; what it reads about them does not count. It waits once, for the first of them:
+--                     the locks that it has taken delay other writers and polls
 --   lock_mode none    takes no locks
 -- Volatile: every statement has its own snapshot in READ COMMITTED, and sees what was committed while it waited for a lock.
 -- Settings and limits are those of leadtap.read_page. Leads and keys are searched for in the order of the index, as in
@@ -230,6 +231,10 @@ BEGIN
   ELSIF lock_mode = 'skip' THEN
     FOR company IN SELECT id COLLATE "C" FROM unnest(company_ids) AS id ORDER BY 1 LOOP
       IF NOT pg_try_advisory_xact_lock(leadtap.lock_class(), leadtap.company_lock(company)) THEN
+        IF busy IS NOT NULL THEN
+          busy := busy || company;
+          CONTINUE;
+        END IF;
         BEGIN
           PERFORM pg_advisory_xact_lock(leadtap.lock_class(), leadtap.company_lock(company));
         EXCEPTION WHEN lock_not_available THEN

@@ -26,8 +26,8 @@ import type { LeadResult, WriteOptions, WrittenLead } from '../../leads/store.ts
 import type { Store } from '../store.ts';
 import { createUuid } from '../uuids.ts';
 import type { Database, Session, SqlValue, TransactionSession } from './connection.ts';
-import { isLockBusy } from './errors.ts';
-import { type AttemptOptions, GroupCommit, WriteQueues } from './group-commit.ts';
+import { isLockBusy, isUnavailableForSome } from './errors.ts';
+import { type AttemptOptions, GroupCommit, SHARED_QUEUES, WriteQueues } from './group-commit.ts';
 import { UPDATE_LEADS } from './lead-functions.ts';
 import { LockQueue } from './lock-queue.ts';
 import { type BatchRow, type ExistingRow, Lookup, lookupOf, readLookup, toPlace } from './write-lookups.ts';
@@ -91,14 +91,22 @@ type WriteMethods = Pick<Store, 'writeLeads' | 'writeAllLeads' | 'findPlacementP
 /** Further requests fail at once, so that a database that hangs does not fill the memory. */
 const MAX_QUEUED_WRITES = 1000;
 
-/** Less than half of the connections: as many as half may wait for polls, and one stays free. */
-const createQueue = ({ connections }: Database): LockQueue =>
-  new LockQueue(Math.max(1, Math.ceil(connections / 2) - 1), MAX_QUEUED_WRITES);
-
-export function leadMethods(database: Database, lockQueue = createQueue(database)): WriteMethods {
-  const groups = new GroupCommit(lockQueue, countGroup, (requests: readonly WriteRequest[], options) =>
+function createGroups(
+  database: Database,
+  connections: number,
+): GroupCommit<WriteRequest, WriteAllOutcome | undefined> {
+  const lockQueue = new LockQueue(Math.max(1, connections), MAX_QUEUED_WRITES);
+  return new GroupCommit(lockQueue, countGroup, (requests, options) =>
     writeGroup(database, requests, options),
   );
+}
+
+export function leadMethods(database: Database): WriteMethods {
+  // Less than half of the connections: as many as half may wait for polls.
+  const connections = Math.ceil(database.connections / 2) - 1;
+  // Writes that wait for companies that are locked for long must not occupy the connections of the others, or fill their queue.
+  const sharedGroups = createGroups(database, Math.min(SHARED_QUEUES, connections));
+  const ownGroups = createGroups(database, connections - 1);
   const queues = new WriteQueues();
   return {
     async writeLeads(leads, options = {}) {
@@ -118,7 +126,7 @@ export function leadMethods(database: Database, lockQueue = createQueue(database
     async writeAllLeads(leads, scope, sender, request) {
       if (leads.length === 0) return { kind: 'written', results: [] };
       return queues.write(scope.companyId, leads.length <= MAX_SHARED_LEADS, (queue, isShared) =>
-        groups.write(queue, { leads, scope, sender, request, isShared }),
+        (isShared ? sharedGroups : ownGroups).write(queue, { leads, scope, sender, request, isShared }),
       );
     },
 
@@ -263,7 +271,8 @@ async function writeGroup(
       statementTimeoutMs: timeoutMs + database.writeLimitMs,
     });
   } catch (error) {
-    return isShared && isLockBusy(error) ? requests.map(() => undefined) : [toRejection(error)];
+    const isSkipped = requests.length > 1 ? isUnavailableForSome(error) : isLockBusy(error);
+    return isShared && isSkipped ? requests.map(() => undefined) : [toRejection(error)];
   }
 }
 

@@ -39,15 +39,17 @@ async function openStore(...statements: readonly string[]) {
   const stored = async () =>
     (await client.query('SELECT id, xmin::text AS transaction FROM leadtap.leads ORDER BY created_at')).rows;
   const lock = (companyId: string) => holdLock(database.url, companyId);
-  return { store, whileLocked, stored, lock };
+  return { store, client, whileLocked, stored, lock };
 }
 
-/** A trigger of the operator's, for leads with the id `bad`. */
-const onBad = (action: string) => [
-  `CREATE FUNCTION on_bad() RETURNS trigger LANGUAGE plpgsql AS
-    $$ BEGIN IF NEW.id = 'bad' THEN ${action}; END IF; RETURN NEW; END $$`,
-  'CREATE TRIGGER on_bad BEFORE INSERT ON leadtap.leads FOR EACH ROW EXECUTE FUNCTION on_bad()',
+/** A trigger of the operator's. */
+const onInsert = (action: string) => [
+  `CREATE FUNCTION on_insert() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${action}; RETURN NEW; END $$`,
+  'CREATE TRIGGER on_insert BEFORE INSERT ON leadtap.leads FOR EACH ROW EXECUTE FUNCTION on_insert()',
 ];
+
+/** For leads with the id `bad`. */
+const onBad = (action: string) => onInsert(`IF NEW.id = 'bad' THEN ${action}; END IF`);
 
 describe('requests that wait for the lock of their company', () => {
   it('share a transaction, and one that is not written affects no other', async () => {
@@ -115,18 +117,27 @@ describe('requests that wait for the lock of their company', () => {
 describe('requests of several companies', () => {
   // In one shared queue.
   const COMPANIES = ['a', 'c', 'e'];
-  const openCompanies = async () => {
-    const opened = await openStore();
-    const companies = COMPANIES.map((id) => ({ id, name: id, branches: [], users: [] }));
+  /** A request with so many leads is not written together with those of other companies. */
+  const MANY_LEADS = 11;
+  /** More than the connections that writes use. */
+  const LOCKED = Array.from({ length: 15 }, (_, n) => `locked-${n + 10}`);
+  const openCompanies = async (...statements: readonly string[]) => {
+    const opened = await openStore(...statements);
+    const companies = [...COMPANIES, ...LOCKED].map((id) => ({ id, name: id, branches: [], users: [] }));
     await opened.store.applyOrganisation({ companies });
-    const send = (companyId: string) =>
-      opened.store.writeAllLeads([{ companyId, id: companyId, fields: {} }], { level: 'COMPANY', companyId });
+    const send = (companyId: string, count = 1) => {
+      const others = Array.from({ length: count - 1 }, (_, n) => ({ companyId, id: `${n}`, fields: {} }));
+      const leads = [{ companyId, id: companyId, fields: {} }, ...others];
+      return opened.store.writeAllLeads(leads, { level: 'COMPANY', companyId });
+    };
     return { ...opened, send };
   };
 
   it('share a transaction', async () => {
     const { send, stored } = await openCompanies();
-    expect(await Promise.all(COMPANIES.map(send))).toMatchObject(COMPANIES.map(() => ({ kind: 'written' })));
+    expect(await Promise.all(COMPANIES.map((id) => send(id)))).toMatchObject(
+      COMPANIES.map(() => ({ kind: 'written' })),
+    );
     const rows = await stored();
     expect(rows).toHaveLength(3);
     expect(new Set(rows.map(({ transaction }) => transaction)).size).toBe(1);
@@ -135,11 +146,47 @@ describe('requests of several companies', () => {
   it('do not wait for a company that is locked', async () => {
     const { send, stored, lock } = await openCompanies();
     const holder = await lock('a');
-    const [locked, ...others] = COMPANIES.map(send);
+    const [locked, ...others] = COMPANIES.map((id) => send(id));
     expect(await Promise.all(others)).toMatchObject([{ kind: 'written' }, { kind: 'written' }]);
     expect((await stored()).map(({ id }) => id).sort()).toEqual(['c', 'e']);
     await holder.end();
     expect(await locked).toMatchObject({ kind: 'written', results: [{ kind: 'added', id: 'a' }] });
+  });
+
+  it('do not wait for many companies that are locked', async () => {
+    const { send, lock } = await openCompanies();
+    const holders = await Promise.all(LOCKED.map(lock));
+    let settled = 0;
+    const locked = LOCKED.map((id) => send(id, MANY_LEADS).finally(() => (settled += 1)));
+    for (const id of [...COMPANIES, ...COMPANIES]) expect(await send(id)).toMatchObject({ kind: 'written' });
+    expect(settled).toBe(0);
+    for (const holder of holders) await holder.end();
+    expect(await Promise.all(locked)).toMatchObject(LOCKED.map(() => ({ kind: 'written' })));
+  });
+
+  it('wait once for all companies that are locked', async () => {
+    const { client, lock } = await openCompanies();
+    for (const id of LOCKED) await lock(id);
+    const refs = JSON.stringify(LOCKED.map((company_id) => ({ company_id })));
+    await client.query(`SET lock_timeout = '1s'`);
+    const startedAt = performance.now();
+    const { rows } = await client.query(
+      `SELECT busy FROM leadtap.read_batch($1, '{}', '{}', '{}', '{}', 'skip')`,
+      [refs],
+    );
+    expect(rows).toEqual([{ busy: LOCKED }]);
+    expect(performance.now() - startedAt).toBeLessThan(4000);
+  });
+
+  it('are written if a trigger makes the database unavailable for one of them', async () => {
+    for (const condition of ['insufficient_privilege', 'undefined_table', 'serialization_failure']) {
+      const trigger = `IF NEW.id = 'a' THEN RAISE ${condition}; END IF`;
+      const { send, stored } = await openCompanies(...onInsert(trigger));
+      const [refused, ...others] = await Promise.allSettled(COMPANIES.map((id) => send(id)));
+      expect(refused).toMatchObject({ reason: { name: 'StoreUnavailableError' } });
+      expect(others).toMatchObject([{ value: { kind: 'written' } }, { value: { kind: 'written' } }]);
+      expect((await stored()).map(({ id }) => id).sort()).toEqual(['c', 'e']);
+    }
   });
 });
 
