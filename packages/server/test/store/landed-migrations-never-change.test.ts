@@ -15,7 +15,6 @@ const CHECKSUMS = {
   postgres: {
     '0001_schema.sql': '3e39abd719d5b8123ec5b774cae4aed281039e0408686d4471bb7b667ebcd1fd',
     '0002_functions_for_speed.sql': 'c4bfa7d1e9ff62426c8138bf29915f127dfa4372b25174619d9736ea0443becf',
-    '0003_groups_wait_once.sql': 'af54dd27897aebb79efe642bd202152c515f54d5781a24ae8de55257b7a43e96',
   },
 } as const;
 
@@ -25,8 +24,7 @@ const CHECKSUMS = {
  */
 const LEAD_FUNCTIONS = {
   '0001_schema.sql': 'c9e8aa601dd5af933aba97d99d20476599613860bc778d5722bfa71c7afa8848',
-  '0002_functions_for_speed.sql': '17d0e1e0bd53cb985fe0a9cf74d1c38f892dc6ad91b9be586374a50b52f320f1',
-  '0003_groups_wait_once.sql': 'c7e2b8de347edb71029fc9679fd38e63a30702251817354e61d9a266baed5ac3',
+  '0002_functions_for_speed.sql': 'c7e2b8de347edb71029fc9679fd38e63a30702251817354e61d9a266baed5ac3',
 } as const;
 
 const migrationsOf = (engine: 'sqlite' | 'postgres') =>

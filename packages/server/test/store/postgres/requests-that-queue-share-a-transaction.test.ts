@@ -175,7 +175,8 @@ describe('requests of several companies', () => {
       [refs],
     );
     expect(rows).toEqual([{ busy: LOCKED }]);
-    expect(performance.now() - startedAt).toBeLessThan(4000);
+    // One second for each of them would be 15.
+    expect(performance.now() - startedAt).toBeLessThan(14_000);
   });
 
   it('are written if a trigger makes the database unavailable for one of them', async () => {

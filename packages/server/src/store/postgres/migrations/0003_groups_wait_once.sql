@@ -1,1 +1,0 @@
--- Brings leadtap.read_batch (lead-functions.sql) to databases: a group of several companies waits for the lock of one of them, not of each.
