@@ -5,5 +5,5 @@ import { connectRaw } from './raw-connection.ts';
 it('a connection without a request is closed', async () => {
   const { url } = await startService({ requestTimeoutMs: 50 });
   const { received } = await connectRaw(url);
-  expect(await received).not.toContain('200');
+  expect(await received).not.toContain('HTTP/1.1 200');
 });
