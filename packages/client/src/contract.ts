@@ -199,6 +199,8 @@ export interface SubscribedHook {
   readonly id: string;
   /** Where its events are sent. */
   readonly url: string;
+  /** `event`: that there are new leads, so that the receiver polls. `leads`: the new leads, up to 100 in a request. `lead`: each new lead in a request of its own. */
+  readonly send: 'event' | 'leads' | 'lead';
   /** The secret of the signatures of its events, in the form of Standard Webhooks. */
   readonly secret: string;
   /** Leads created after it are announced. */
@@ -213,6 +215,8 @@ export interface Hook {
   readonly id: string;
   /** Where its events are sent. */
   readonly url: string;
+  /** `event`: that there are new leads, so that the receiver polls. `leads`: the new leads, up to 100 in a request. `lead`: each new lead in a request of its own. */
+  readonly send: 'event' | 'leads' | 'lead';
   /** `active`: the last event was accepted, or there was none. `failing`: it was not, and is sent again later. `disabled`: it was not accepted for 3 days; subscribe again. */
   readonly state: 'active' | 'failing' | 'disabled';
   /** Leads created up to here were announced, or are not to be announced. */

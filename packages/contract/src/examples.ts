@@ -76,6 +76,7 @@ export const exampleHookRequest = { url: 'https://hooks.zapier.com/hooks/standar
 export const exampleSubscribedHook: SubscribedHook = {
   id: '8c1f0a62d94e4b7f9d3a5e60c27b1f48',
   ...exampleHookRequest,
+  send: 'event',
   secret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD2PUyYJPqIkI=',
   since: '2026-03-02T09:30:00.001Z',
   state: 'active',
@@ -84,6 +85,7 @@ export const exampleSubscribedHook: SubscribedHook = {
 export const exampleHook: Hook = {
   id: exampleSubscribedHook.id,
   url: exampleSubscribedHook.url,
+  send: exampleSubscribedHook.send,
   state: 'active',
   announcedThrough: '2026-03-02T09:31:40.217Z',
   lastEventAt: '2026-03-02T09:31:40.305Z',

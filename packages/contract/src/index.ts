@@ -75,6 +75,7 @@ export type {
   Consumers,
   Hook,
   HookEvent,
+  HookSend,
   Lead,
   LeadError,
   LeadStatus,

@@ -190,6 +190,18 @@ const HOOK_STATES = ['active', 'failing', 'disabled'] as const;
 
 const hookId = () => Type.String({ description: 'The id of the subscription.' });
 const hookUrl = () => Type.String({ description: 'Where its events are sent.' });
+const HOOK_SENDS = ['event', 'leads', 'lead'] as const;
+
+/** What a webhook subscription sends. */
+export type HookSend = (typeof HOOK_SENDS)[number];
+
+const hookSend = () =>
+  Type.Unsafe<HookSend>({
+    type: 'string',
+    enum: [...HOOK_SENDS],
+    description:
+      '`event`: that there are new leads, so that the receiver polls. `leads`: the new leads, up to 100 in a request. `lead`: each new lead in a request of its own.',
+  });
 const hookState = () =>
   Type.Unsafe<(typeof HOOK_STATES)[number]>({
     type: 'string',
@@ -338,6 +350,7 @@ export const SubscribedHook = Type.Object(
   {
     id: hookId(),
     url: hookUrl(),
+    send: hookSend(),
     secret: Type.String({
       description: 'The secret of the signatures of its events, in the form of Standard Webhooks.',
     }),
@@ -353,6 +366,7 @@ export const Hook = Type.Object(
   {
     id: hookId(),
     url: hookUrl(),
+    send: hookSend(),
     ...hookProgress(),
   },
   { additionalProperties: false, description: 'The state of a webhook subscription.' },

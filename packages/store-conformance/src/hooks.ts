@@ -36,6 +36,7 @@ const CLAIM_MS = 15_000;
 
 const newHook = (id: string, rest: Partial<NewHook> = {}): NewHook => ({
   ...{ id, userId: 'boss', tokenId: 'token', tokenExpiresAt: null, url: `https://hooks.example.com/${id}` },
+  send: 'event',
   ...{ baseUrl: 'https://leads.example.com', since: undefined },
   ...rest,
 });
@@ -71,7 +72,13 @@ export const hookChecks = [
       const { since: _, ...rest } = given;
       const stored = { ...rest, createdAt: START };
       const progress: HookProgress = {
-        ...{ announcedThrough: START - 7, announcedSince: null, lastEventAt: null, lastStatus: null },
+        ...{
+          announcedThrough: START - 7,
+          announcedSince: null,
+          attemptedThrough: null,
+          lastEventAt: null,
+          lastStatus: null,
+        },
         ...{ failures: 0, failingSince: null, disabledAt: null },
         ...{ notBefore: START, checkAt: START, remindAt: null },
       };
@@ -146,7 +153,7 @@ export const hookChecks = [
         hook: {
           ...{ ...first, tokenExpiresAt: START + 99, baseUrl: 'https://b', createdAt: START + 60 },
           announcedThrough: START - 5,
-          ...{ announcedSince: null, lastEventAt: START, lastStatus: 500 },
+          ...{ announcedSince: null, attemptedThrough: null, lastEventAt: START, lastStatus: 500 },
           ...{ failures: 0, failingSince: null, disabledAt: null },
           ...{ notBefore: START + 50, checkAt: START + 60, remindAt: null },
         },

@@ -49,8 +49,8 @@ async function startBadNight() {
   const { hooks, changeTracking } = service.store;
   if (!hooks || !changeTracking) throw new Error('the store has no hooks or no change log');
   const key = { userId: 'seller', tokenId: 'token-9', tokenExpiresAt: expiresAt, baseUrl: service.url };
-  const subscribed = { ...key, id: '3'.repeat(32), url: 'https://hooks.zapier.com/a', since: undefined };
-  await hooks.subscribe(subscribed, 20);
+  const subscribed = { ...key, id: '3'.repeat(32), url: 'https://hooks.zapier.com/a' };
+  await hooks.subscribe({ ...subscribed, send: 'event', since: undefined }, 20);
   const hook = await hooks.find(subscribed.id);
   if (!hook) throw new Error('there is no hook');
   const failing = { failures: 4, failingSince: clock() - 20 * 60_000, lastEventAt: clock(), lastStatus: 502 };

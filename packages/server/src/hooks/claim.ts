@@ -18,7 +18,8 @@ const createHook = (
   companyId,
   createdAt: now,
   announcedThrough: since ?? newest ?? 0,
-  ...{ announcedSince: null, lastEventAt: null, lastStatus: null },
+  announcedSince: hook.send === 'event' ? null : (since ?? newest ?? 0),
+  ...{ attemptedThrough: null, lastEventAt: null, lastStatus: null },
   ...{ failures: 0, failingSince: null, disabledAt: null },
   ...{ notBefore: now, checkAt: now, remindAt: null },
 });
@@ -47,7 +48,9 @@ export function subscribeHook(
   user: UserOfHook,
   { maxPerUser, now }: { readonly maxPerUser: number; readonly now: number },
 ): { readonly kind: 'created' | 'known'; readonly stored: StoredHook } | undefined {
-  const known = hooks.find(({ tokenId, url }) => tokenId === hook.tokenId && url === hook.url);
+  const known = hooks.find(
+    ({ tokenId, url, send }) => tokenId === hook.tokenId && url === hook.url && send === hook.send,
+  );
   if (known) return { kind: 'known', stored: enableHook(known, hook, now) };
   const active = hooks.filter(({ tokenExpiresAt }) => tokenExpiresAt === null || tokenExpiresAt > now);
   if (active.length >= maxPerUser) return undefined;

@@ -73,6 +73,7 @@ export function createHookEndpoints(options: HookEndpointOptions): Endpoint[] {
         id: randomBytes(16).toString('hex'),
         tokenExpiresAt: storableExpiry(token),
         url: checked.url.href,
+        send: 'event',
         baseUrl,
         since,
       },
@@ -88,6 +89,7 @@ export function createHookEndpoints(options: HookEndpointOptions): Endpoint[] {
     return jsonPayload(exchange, outcome.kind === 'created' ? 201 : 200, {
       id: hook.id,
       url: hook.url,
+      send: hook.send,
       secret: secretOf(signingSecret, hook.id),
       since: toIso(hook.announcedThrough),
       state: hookStateOf(hook),
@@ -182,6 +184,7 @@ function parseJson(bytes: Buffer): unknown {
 const toWireHook = (hook: Hook): WireHook => ({
   id: hook.id,
   url: hook.url,
+  send: hook.send,
   state: hookStateOf(hook),
   announcedThrough: toIso(hook.announcedThrough),
   lastEventAt: toIsoOrNull(hook.lastEventAt),

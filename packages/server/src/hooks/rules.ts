@@ -94,6 +94,7 @@ function progressAfterSuccess(
   return {
     announcedThrough: Math.max(through, hook.announcedThrough),
     announcedSince: unpolled ?? hook.announcedThrough,
+    attemptedThrough: null,
     lastEventAt: now,
     lastStatus: status,
     failures: 0,
@@ -120,6 +121,7 @@ function progressAfterFailure(hook: Hook, outcome: Outcome, { now, random }: Rul
   return {
     announcedThrough: hook.announcedThrough,
     announcedSince: hook.announcedSince,
+    attemptedThrough: hook.attemptedThrough,
     lastEventAt: now,
     lastStatus: 'status' in outcome ? outcome.status : null,
     failures,

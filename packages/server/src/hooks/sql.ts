@@ -24,10 +24,12 @@ import {
   type UserOfHook,
 } from './claim.ts';
 import type { HookCounts, HookProgress, HookStore, ListedHook, SettledHook } from './store.ts';
+import { fromStoredUrl, toStoredUrl } from './url.ts';
 
 const PROGRESS: Table<HookProgress>['types'] = {
   announcedThrough: 'time',
   announcedSince: 'time',
+  attemptedThrough: 'time',
   lastEventAt: 'time',
   lastStatus: 'integer',
   failures: 'integer',
@@ -38,7 +40,16 @@ const PROGRESS: Table<HookProgress>['types'] = {
   remindAt: 'time',
 };
 
-export const HOOKS: Table<StoredHook> = {
+/** A hook as its row has it: `send` is the fragment of the URL. */
+type HookRow = Omit<StoredHook, 'send'>;
+
+const fromRow = <Row extends HookRow>(row: Row) => ({ ...row, ...fromStoredUrl(row.url) });
+const toRow = ({ send, ...hook }: StoredHook): HookRow => ({
+  ...hook,
+  url: toStoredUrl({ url: hook.url, send }),
+});
+
+export const HOOKS: Table<HookRow> = {
   name: 'hooks',
   key: ['id'],
   types: {
@@ -165,7 +176,9 @@ const prepareSql = (dialect: Dialect) => ({
      WHERE h.id = r.id`,
 });
 
-type ListedRow = StoredHook & Pick<ListedHook, 'name'> & { readonly isPending: boolean | number };
+type ListedRow = HookRow & Pick<ListedHook, 'name'> & { readonly isPending: boolean | number };
+
+type ExaminedRow = Omit<ExaminedHook, 'send'>;
 
 /** The sender tries again soon. */
 const SHORT: TaskOptions = { timeout: 'short' };
@@ -189,18 +202,18 @@ export function createHookStore({ dialect, read, write }: SqlDatabase): HookStor
         if (!user) return { kind: 'no-such-user' };
         yield* query(PRUNE_OF_USER, [0, hook.userId]);
         const now = yield* readNow();
-        const hooks = yield* query<StoredHook>(FIND_OF_USER, [hook.userId]);
-        const subscribed = subscribeHook(hooks, hook, user, { maxPerUser, now });
+        const hooks = yield* query<HookRow>(FIND_OF_USER, [hook.userId]);
+        const subscribed = subscribeHook(hooks.map(fromRow), hook, user, { maxPerUser, now });
         if (!subscribed) return { kind: 'too-many' };
         const { kind, stored } = subscribed;
-        yield* query(sql.put, [JSON.stringify([stored])]);
+        yield* query(sql.put, [JSON.stringify([toRow(stored)])]);
         return { kind, hook: toHook(stored) };
       }, SHORT),
 
     async find(id) {
       if (!isStorable(id)) return undefined;
-      const [row] = await read(() => query<StoredHook>(FIND, [id]), SHORT);
-      return row && toHook(row);
+      const [row] = await read(() => query<HookRow>(FIND, [id]), SHORT);
+      return row && toHook(fromRow(row));
     },
 
     async remove(id, createdAt) {
@@ -213,7 +226,7 @@ export function createHookStore({ dialect, read, write }: SqlDatabase): HookStor
       const values = [after ?? '', companyId ?? null, userId ?? null];
       if (!values.every((value) => isStorable(value ?? ''))) return [];
       const rows = await read(() => query<ListedRow>(sql.list, [now, limit, ...values]), SHORT);
-      return rows.map(({ companyId, name, isPending, ...hook }) => {
+      return rows.map(fromRow).map(({ companyId, name, isPending, ...hook }) => {
         return { hook, companyId, name, isPending: Boolean(isPending) };
       });
     },
@@ -224,9 +237,9 @@ export function createHookStore({ dialect, read, write }: SqlDatabase): HookStor
         const excepted = [except?.hooks ?? [], except?.companies ?? [], except?.retriesOf ?? []];
         const rows =
           companies === 'all'
-            ? yield* query<ExaminedHook>(sql.claimOfAll, [now, limit, [], ...excepted])
-            : yield* query<ExaminedHook>(sql.claim, [now, limit, companies, ...excepted]);
-        const { settled, due } = claimHooks(rows, now, claimMs);
+            ? yield* query<ExaminedRow>(sql.claimOfAll, [now, limit, [], ...excepted])
+            : yield* query<ExaminedRow>(sql.claim, [now, limit, companies, ...excepted]);
+        const { settled, due } = claimHooks(rows.map(fromRow), now, claimMs);
         yield* settle(settled);
         return due;
       }, SHORT),

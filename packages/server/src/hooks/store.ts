@@ -1,7 +1,8 @@
 /**
- * Hooks: webhook subscriptions with thin events. A hook is one row with one position, `announcedThrough`. While its user may see a
- * later lead, an event is due. So no event is stored: a lost one is sent again because the row says so.
+ * Hooks: webhook subscriptions. A hook is one row with one position, `announcedThrough`. While its user may see a later lead, an event
+ * is due: a thin one, or the leads themselves. So nothing is queued: what is lost is sent again because the row says so.
  */
+import type { HookSend } from '@leadtap/contract';
 import type { ConsumerKey } from '../consumers/store.ts';
 
 /** What a subscription says. */
@@ -12,6 +13,8 @@ export interface NewHook extends ConsumerKey {
   readonly tokenExpiresAt: number | null;
   /** A secret: who knows it can call the receiver. */
   readonly url: string;
+  /** `event`: that there are leads. `leads`, `lead`: the leads, up to 100 in a request or one. */
+  readonly send: HookSend;
   /** The `{base_url}` that the subscription was sent to. */
   readonly baseUrl: string;
   /** Leads after it are announced. Undefined: after the newest one that the user may see. */
@@ -20,10 +23,15 @@ export interface NewHook extends ConsumerKey {
 
 /** What the attempts to send events have changed. Its times are those of the database: the clocks of two instances may differ. */
 export interface HookProgress {
-  /** Leads up to here were announced: a receiver has accepted an event for them. */
+  /** Leads up to here were announced, or sent: a receiver has accepted an event for them, or the leads. */
   readonly announcedThrough: number;
-  /** The leads after it, up to `announcedThrough`, were announced by events since which the consumer has not polled. Null: there was none. */
+  /**
+   * The leads after it, up to `announcedThrough`, were announced by events since which the consumer has not polled. Null: there was
+   * none. Of a hook that sends leads: where the subscription started. It never changes.
+   */
   readonly announcedSince: number | null;
+  /** Of a hook that sends leads: the end of the request that was begun and is not known to be accepted. Null: there is none. */
+  readonly attemptedThrough: number | null;
   /** Of the last attempt: of its result, or of its claim until then. */
   readonly lastEventAt: number | null;
   /** The HTTP status of the last attempt. Null: there was none, or it had no response. */
@@ -42,7 +50,7 @@ export interface HookProgress {
 }
 
 export interface Hook extends Omit<NewHook, 'since'>, HookProgress {
-  /** Of the last subscription with this token and URL. */
+  /** Of the last subscription with this token, URL and `send`. */
   readonly createdAt: number;
 }
 
@@ -113,7 +121,7 @@ export interface HookQuery {
 export interface HookStore {
   now(): Promise<number>;
   /**
-   * Adds the hook, or returns the one that the same token (user and token id) has for this URL: `tokenExpiresAt` and `baseUrl` as given
+   * Adds the hook, or returns the one that the same token (user and token id) has for this URL and `send`: `tokenExpiresAt` and `baseUrl` as given
    * now, another `createdAt`, its position unchanged, enabled again without failures if it was disabled, and examined at `notBefore`. A
    * backoff stays. Hooks of ended tokens do not count. Serialised by user, so that `maxPerUser` holds.
    */

@@ -30,7 +30,7 @@ it('the claim of a killed instance ends, and another one sends the event', async
   await hooks.subscribe(
     {
       ...{ id: 'a'.repeat(32), userId: 'boss', tokenId: null, tokenExpiresAt: null },
-      ...{ url: receiver.url, baseUrl: service.url, since: 1 },
+      ...{ url: receiver.url, send: 'event', baseUrl: service.url, since: 1 },
     },
     20,
   );

@@ -47,7 +47,7 @@ describe('an event fails', () => {
   it('without an attempt if the stored URL is no URL, and the log says so', async () => {
     const lines: string[] = [];
     const service = await startService({ logTo: { write: (line) => lines.push(line) } });
-    const key = { userId: 'boss', tokenId: null, tokenExpiresAt: null };
+    const key = { userId: 'boss', tokenId: null, tokenExpiresAt: null, send: 'event' } as const;
     const hook = { ...key, id: '0'.repeat(32), url: 'no URL', baseUrl: service.url, since: 0 };
     await service.add({});
     await service.store.hooks?.subscribe(hook, 20);

@@ -19,9 +19,11 @@ const HOOK: Hook = {
     tokenId: 't',
     tokenExpiresAt: null,
     url: 'https://a.test/',
+    send: 'event',
     baseUrl: 'https://b.test',
   },
-  ...{ createdAt: 1, announcedThrough: 1000, announcedSince: 500, lastEventAt: null, lastStatus: null },
+  ...{ createdAt: 1, announcedThrough: 1000, announcedSince: 500, attemptedThrough: null },
+  ...{ lastEventAt: null, lastStatus: null },
   ...{ failures: 0, failingSince: null, disabledAt: null, notBefore: NOW + 15_000, checkAt: NOW + 15_000 },
   remindAt: null,
 };
@@ -37,7 +39,8 @@ const FAILED: Outcome = { kind: 'refused', status: 500 };
 
 it('a 2xx moves the position, ends the failures, and allows the next event after a second', () => {
   expect(after(due({ failures: 3, failingSince: 5, remindAt: 7 }), OK)).toEqual({
-    ...{ announcedThrough: 2000, announcedSince: 1000, lastEventAt: NOW, lastStatus: 202 },
+    ...{ announcedThrough: 2000, announcedSince: 1000, attemptedThrough: null },
+    ...{ lastEventAt: NOW, lastStatus: 202 },
     ...{ failures: 0, failingSince: null, disabledAt: null },
     ...{ notBefore: NOW + 1000, checkAt: NOW + 1000, remindAt: NOW + 120_000 },
   });

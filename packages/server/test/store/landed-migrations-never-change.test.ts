@@ -11,10 +11,12 @@ import { renderLeadFunctions } from '../../src/store/postgres/lead-functions.ts'
 const CHECKSUMS = {
   sqlite: {
     '0001_schema.sql': '226cdff393fa9141831f4a37a6ddec5c7d42d58a447444a0e699df2222f48bde',
+    '0002_hooks_that_carry_leads.sql': '764c9c3d85a97ec2fcdf3cc4a02d5f84bbde4306793e59150c477c926a7c28e8',
   },
   postgres: {
     '0001_schema.sql': '3e39abd719d5b8123ec5b774cae4aed281039e0408686d4471bb7b667ebcd1fd',
     '0002_functions_for_speed.sql': 'c4bfa7d1e9ff62426c8138bf29915f127dfa4372b25174619d9736ea0443becf',
+    '0003_hooks_that_carry_leads.sql': '005e06031d6cd7df7011ceee4e59174249620718bee65ce30c0f35854c101391',
   },
 } as const;
 

@@ -161,9 +161,10 @@ describe('leadtap_service', () => {
       tokenId: 't',
       tokenExpiresAt: 1000,
       url: 'https://a',
+      send: 'event',
       baseUrl: 'https://b',
       since: undefined,
-    };
+    } as const;
     expect(await hooks?.subscribe({ id: 'a', ...hook }, 2)).toMatchObject({ kind: 'created' });
     await hooks?.subscribe({ id: 'b', ...hook, url: 'https://c' }, 2);
     expect(await hooks?.claim({ claimMs: 3, companies: 'all', limit: 2 })).toEqual([]);
