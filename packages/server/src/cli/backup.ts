@@ -1,9 +1,11 @@
-import { resolve } from 'node:path';
-import type { Command } from 'commander';
+import { mkdir, readdir, realpath, rm } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { type Command, InvalidArgumentError } from 'commander';
+import { toIso } from '../clock.ts';
 import { describeDatabase } from '../config.ts';
 import { type Engine, engineOf } from '../open-store.ts';
 import { BackupTargetError, SchemaVersionError } from '../store/errors.ts';
-import { messageOf } from '../system-error.ts';
+import { messageOf, systemCode } from '../system-error.ts';
 import { addCommand } from './command.ts';
 import { type CommandContext, loadConfig } from './context.ts';
 import { exitCodeOf } from './exit.ts';
@@ -15,17 +17,30 @@ export function registerBackup(program: Command, context: CommandContext): void 
   addCommand(program, context, {
     name: 'backup',
     description: 'copy an SQLite database while it is served',
-    arguments: { '<file>': 'the new file' },
-    options: { '--json': 'print { file, bytes }' },
+    arguments: { '<file>': 'the new file; with --keep, the folder of the backups' },
+    options: {
+      '--keep <number>': {
+        text: 'write a file with the time in its name into a folder, and keep so many of them',
+        parse: parseKeep,
+      },
+      '--json': 'print { file, bytes }; with --keep, also { deleted }: the files that were deleted',
+    },
     help: `
 Copies an SQLite database while the service runs. The copy contains every lead that was acknowledged before the command
 started. It gets its name when it is complete, checked and on the disk; before that it is called FILE.….partial. An
 existing file is never replaced. Only its owner can read the file, because it contains the data of your customers.
 The status page shows the time of the last backup, from the file leadtap.db.last-backup beside the database.
 
+With --keep, the new file is called leadtap-2026-03-02T09-30-00Z.db, with the time in UTC, and the folder is created
+if it does not exist. When the file is complete, older files with such names are deleted, except the newest ones. Use
+another folder for each database. Other files are not touched.
+
 The signing key is not in the database: copy its file, too. On PostgreSQL the command prints the pg_dump line to use, and
 the exit code is 1.`,
-    examples: ['leadtap backup backup.db', 'leadtap backup /backups/leadtap-$(date +%F).db --json'],
+    examples: [
+      'leadtap backup backup.db',
+      '0 3 * * *  leadtap backup --keep 14 backups       every night, in a crontab',
+    ],
     run: backup,
   });
 }
@@ -42,15 +57,58 @@ async function recordBackup({ backupTimes }: Engine, at: number, { stderr }: Com
   }
 }
 
-async function backup(
-  context: CommandContext,
-  { json }: { readonly json?: true },
-  file: string,
-): Promise<void> {
+function parseKeep(text: string): number {
+  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('Write a number from 1.');
+  return Number(text);
+}
+
+/** No colons: Windows and scp do not accept them. Sorted by name, they are sorted by time. */
+const keptName = (at: number): string => `leadtap-${toIso(at).slice(0, 19).replaceAll(':', '-')}Z.db`;
+const KEPT_NAME = /^leadtap-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ\.db$/;
+
+/** Readable for its owner only, as the files in it. The database may be a backup that was put into service: it is never deleted. */
+async function makeFolder(folder: string, databaseFile = ''): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    if (systemCode(error) === 'EEXIST') throw new BackupTargetError(`${folder} is a file, not a folder`);
+    throw new BackupTargetError(`the folder ${folder} cannot be created`, { cause: error });
+  }
+  if ((await realpath(folder)) === (await realpath(dirname(databaseFile))))
+    throw new BackupTargetError(`${folder} is the folder of the database`);
+}
+
+/** Deletes backups that are older than the new one, except the newest of them. Those of a clock that was ahead are not older. */
+async function deleteOlder(folder: string, newName: string, keep: number): Promise<string[]> {
+  const deleted: string[] = [];
+  try {
+    const entries = await readdir(folder, { withFileTypes: true });
+    const names = entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+    const older = names.filter((name) => KEPT_NAME.test(name) && name < newName).sort();
+    for (const name of older.reverse().slice(keep - 1)) {
+      await rm(join(folder, name));
+      deleted.push(join(folder, name));
+    }
+  } catch (error) {
+    const fix = `Allow this user to delete files in ${folder}.`;
+    throw new Failure('unavailable', 'older backups cannot be deleted', fix).causedBy(error);
+  }
+  return deleted;
+}
+
+interface BackupFlags {
+  readonly keep?: number;
+  readonly json?: true;
+}
+
+async function backup(context: CommandContext, { keep, json }: BackupFlags, file: string): Promise<void> {
   const { stdout, stderr, clock, signal, cwd } = context;
   const config = await loadConfig(context);
   const { database, signingKey } = config;
-  const target = resolve(cwd, file);
+  const startedAt = clock();
+  const given = resolve(cwd, file);
+  const name = keptName(startedAt);
+  const target = keep === undefined ? given : join(given, name);
   const engine = engineOf(database);
   const progress = new ProgressBar(stderr, clock, 'MiB copied');
   try {
@@ -62,7 +120,7 @@ async function backup(
         `leadtap backup copies SQLite files, and ${describeDatabase(database)} is a server`,
         ...(engine.dumpCommand ? [`Run: ${engine.dumpCommand(target)}`, PASSWORD_HINT] : []),
       );
-    const startedAt = clock();
+    if (keep !== undefined) await makeFolder(given, engine.file);
     const { bytes } = await engine.backup(target, {
       signal,
       onProgress: (done, total) =>
@@ -70,9 +128,12 @@ async function backup(
     });
     progress.clear();
     await recordBackup(engine, startedAt, context);
-    if (json) return await writeJson(stdout, { file: target, bytes });
-    await writeLine(stdout, `${target} has ${(bytes / MIB).toFixed(1)} MiB`);
-    if ('file' in signingKey)
+    if (!json) await writeLine(stdout, `${target} has ${(bytes / MIB).toFixed(1)} MiB`);
+    const deleted = keep === undefined ? undefined : await deleteOlder(given, name, keep);
+    if (json) return await writeJson(stdout, { file: target, bytes, ...(deleted && { deleted }) });
+    for (const path of deleted ?? []) await writeLine(stdout, `Deleted ${path}`);
+    // Not every night, in the log of a job.
+    if ('file' in signingKey && (keep === undefined || stderr.isTTY))
       await writeLine(stderr, `Copy the signing key as well, to another place: ${signingKey.file}`);
   } catch (error) {
     progress.clear();
@@ -81,7 +142,9 @@ async function backup(
       throw new Failure(
         'unavailable',
         error.message,
-        'Give the name of a new file in a folder that this user may write to.',
+        keep === undefined
+          ? 'Give the name of a new file in a folder that this user may write to.'
+          : 'Give another folder that this user may write to.',
       ).causedBy(error.cause);
     throw asFailure(error, config);
   }

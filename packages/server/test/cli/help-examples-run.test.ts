@@ -80,7 +80,7 @@ test.each(COMMANDS.filter(({ examples }) => examples.length > 0))('$name', async
   await run('leads import leads.ndjson');
   for (const example of examples) {
     if (NOT_RUN.some(([pattern]) => pattern.test(example))) continue;
-    const { argv, stdin } = parseExample(example.replace('/backups/leadtap-$(date +%F).db', 'copy.db'));
+    const { argv, stdin } = parseExample(example);
     expect(await run(argv, { stdin }), example).toMatchObject({ code: 0 });
   }
 });
