@@ -148,6 +148,14 @@ export interface Consumer {
   readonly tokenId: string | null;
   /** Whether it is the token of this request. */
   readonly isThisToken: boolean;
+  /** `good`: no lead waits longer than usual. `warning` and `error`: see `problem`. `unknown`: it cannot be said yet. `inactive`: has not polled for so long that it no longer counts. */
+  readonly level: 'good' | 'warning' | 'error' | 'unknown' | 'inactive';
+  /** The name of its most urgent problem, such as `consumers-stale`. Null: it has none. */
+  readonly problem: string | null;
+  /** For people, beside its name: such as `polled 40 s ago`. */
+  readonly message: string;
+  /** What to do about the problem. Code is between backticks. Null: nothing. */
+  readonly fix: string | null;
   /** The time of the first poll. Null: it has not polled yet. */
   readonly firstPollAt: string | null;
   /** The time of the last poll. Null: it has not polled yet. */
@@ -182,6 +190,8 @@ export interface Consumer {
 
 /** The consumers of the user of the token. */
 export interface Consumers {
+  /** Whether all is well. */
+  readonly summary: Readonly<Record<string, unknown>>;
   readonly consumers: readonly Consumer[];
 }
 

@@ -147,6 +147,7 @@ describe('a lead says who has it', () => {
     lastEventAt: null,
     lastStatus: null,
     failures: 0,
+    failingSince: null,
   } as const;
   const SUBSCRIBED: Partial<Consumer> = {
     ...{ firstPollAt: null, lastPollAt: null, lastStatus: null, usualIntervalS: null },

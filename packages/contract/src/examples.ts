@@ -40,11 +40,16 @@ export const exampleWrittenLeads: WrittenLeads = {
 };
 
 export const exampleConsumers: Consumers = {
+  summary: { level: 'good', message: 'Every lead was picked up. The only consumer polls as usual.' },
   consumers: [
     {
       name: 'Zapier',
       tokenId: '5b1c2a9e-8f4d-4c57-9a51-0f6a3f1f7c11',
       isThisToken: false,
+      level: 'good',
+      problem: null,
+      message: 'at once, by webhook: polled 40 s ago',
+      fix: null,
       firstPollAt: '2026-02-27T16:04:12.000Z',
       lastPollAt: '2026-03-02T09:30:12.000Z',
       lastStatus: 200,
@@ -66,6 +71,7 @@ export const exampleConsumers: Consumers = {
         lastEventAt: '2026-03-02T09:30:11.600Z',
         lastStatus: 200,
         failures: 0,
+        failingSince: null,
       },
     },
   ],

@@ -21,7 +21,7 @@ const list: Operation = {
   operationId: 'listConsumers',
   summary: 'List who polls',
   description:
-    'The tokens of the user that poll, when each last polled, and how far it has come: use it to see whether a platform that you have just connected has polled. The token needs the scope `leads:read`. It counts as a request. If the operator has switched the recording off (`LEADTAP_CONSUMERS=off`), the response is 404.',
+    'The tokens of the user that poll, when each last polled, how far it has come, and whether something is wrong with it: use it to see whether a platform that you have just connected has polled. The token needs the scope `leads:read`. It counts as a request. If the operator has switched the recording off (`LEADTAP_CONSUMERS=off`), the response is 404.',
   tags: ['leads'],
   security: [{ bearer: [] }],
   responses,

@@ -233,9 +233,17 @@ export const ConsumerHook = Type.Object(
         'The number of webhook subscriptions of the token. The other fields are of the one with the worst state.',
     }),
     ...hookProgress(),
+    failingSince: Type.Union([isoTime(), Type.Null()], {
+      description: 'Of the first of these failures. Null: there are none.',
+    }),
   },
   { additionalProperties: false, description: 'The webhook subscriptions of a token that polls.' },
 );
+
+const CONSUMER_LEVELS = ['good', 'warning', 'error', 'unknown', 'inactive'] as const;
+
+const consumerLevel = (description: string) =>
+  Type.Unsafe<(typeof CONSUMER_LEVELS)[number]>({ type: 'string', enum: [...CONSUMER_LEVELS], description });
 
 const TOKEN_ENDS = ['revoked', 'expired', 'key-removed'] as const;
 
@@ -248,6 +256,16 @@ export const Consumer = Type.Object(
       description: 'The id of the token. Null: all tokens of the user that have no id.',
     }),
     isThisToken: Type.Boolean({ description: 'Whether it is the token of this request.' }),
+    level: consumerLevel(
+      '`good`: no lead waits longer than usual. `warning` and `error`: see `problem`. `unknown`: it cannot be said yet. `inactive`: has not polled for so long that it no longer counts.',
+    ),
+    problem: Type.Union([Type.String(), Type.Null()], {
+      description: 'The name of its most urgent problem, such as `consumers-stale`. Null: it has none.',
+    }),
+    message: Type.String({ description: 'For people, beside its name: such as `polled 40 s ago`.' }),
+    fix: Type.Union([Type.String(), Type.Null()], {
+      description: 'What to do about the problem. Code is between backticks. Null: nothing.',
+    }),
     firstPollAt: Type.Union([isoTime(), Type.Null()], {
       description: 'The time of the first poll. Null: it has not polled yet.',
     }),
@@ -323,7 +341,16 @@ export const Consumer = Type.Object(
 export type Consumer = Static<typeof Consumer>;
 
 export const Consumers = Type.Object(
-  { consumers: Type.Array(Consumer) },
+  {
+    summary: Type.Object(
+      {
+        level: consumerLevel('The most urgent of the rows. `unknown`: nothing polls.'),
+        message: Type.String({ description: 'One sentence for people.' }),
+      },
+      { additionalProperties: false, description: 'Whether all is well.' },
+    ),
+    consumers: Type.Array(Consumer),
+  },
   { additionalProperties: false, description: 'The consumers of the user of the token.' },
 );
 

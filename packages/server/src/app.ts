@@ -5,7 +5,6 @@ import { loadSigningKeys, type SigningKeys, secretsOf } from './accounts/signing
 import { makeVerifyToken } from './accounts/tokens.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { type Config, describeDatabase } from './config.ts';
-import { createConsumersEndpoint } from './consumers/endpoint.ts';
 import { ConsumerRecorder } from './consumers/recorder.ts';
 import { createDelivery, type DeliveryOptions, MAX_SOCKETS } from './hooks/deliver.ts';
 import { createHookEndpoints } from './hooks/endpoint.ts';
@@ -28,6 +27,7 @@ import { addStatusMetrics } from './ops/status-metrics.ts';
 import { createReaders } from './poll/cache/poll-cache.ts';
 import { createPollEndpoint } from './poll/endpoint.ts';
 import type { Schedule } from './poll/held-polls.ts';
+import { createConsumersEndpoint } from './status/consumers-endpoint.ts';
 import { InstanceMemory } from './status/instance.ts';
 import { createStatusReader } from './status/read-status.ts';
 import type { StatusTimeouts } from './status/timeouts.ts';
@@ -146,6 +146,7 @@ export async function compose(
         store,
         flushUser: (userId) => recorder.flushUser(userId),
         staleAfterMs,
+        instance,
         hooks: hookStore,
       })
     : switchedOff(CONSUMERS_PATH, CONSUMERS_OFF);

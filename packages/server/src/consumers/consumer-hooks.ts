@@ -16,7 +16,10 @@ import { type Consumer, type ConsumerKey, consumerKeyText } from './store.ts';
 /** All hooks of a token as one: what is not their number is of the hook with the worst state. */
 export interface ConsumerHook
   extends ConsumerKey,
-    Pick<Hook, 'createdAt' | 'announcedThrough' | 'lastEventAt' | 'lastStatus' | 'failures'> {
+    Pick<
+      Hook,
+      'createdAt' | 'announcedThrough' | 'lastEventAt' | 'lastStatus' | 'failures' | 'failingSince'
+    > {
   readonly name: string | null;
   readonly companyId: string;
   readonly state: HookState;
@@ -70,9 +73,11 @@ export async function readConsumerHooks(
 }
 
 function toConsumerHook({ hook, companyId, name }: ListedHook): ConsumerHook {
-  const { userId, tokenId, createdAt, announcedThrough, lastEventAt, lastStatus, failures } = hook;
+  const { userId, tokenId, createdAt, announcedThrough, lastEventAt, lastStatus, failures, failingSince } =
+    hook;
   const key = { userId, tokenId, companyId, name, createdAt };
-  return { ...key, state: hookStateOf(hook), count: 1, announcedThrough, lastEventAt, lastStatus, failures };
+  const progress = { announcedThrough, lastEventAt, lastStatus, failures, failingSince };
+  return { ...key, ...progress, state: hookStateOf(hook), count: 1 };
 }
 
 const SEVERITY: Readonly<Record<HookState, number>> = { active: 0, failing: 1, disabled: 2 };
@@ -125,4 +130,5 @@ export const toConsumerHookJson = (hook: ConsumerHook | undefined) =>
         lastEventAt: toIsoOrNull(hook.lastEventAt),
         lastStatus: hook.lastStatus,
         failures: hook.failures,
+        failingSince: toIsoOrNull(hook.failingSince),
       };

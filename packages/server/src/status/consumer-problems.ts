@@ -1,4 +1,5 @@
 /** The sentences of the rules about single consumers: what is wrong with one, and what to do. */
+import { PROBLEMS } from '@leadtap/contract';
 import { toIso } from '../clock.ts';
 import { isSameConsumer } from '../consumers/store.ts';
 import { formatDuration } from '../formats.ts';
@@ -14,20 +15,37 @@ import {
   revokeCommand,
   secondsSince,
   subjectOf,
+  waitingLeads,
 } from './sentences.ts';
 
 /** In words, and what to do. The level and the page of the documents are those of the rule if they are missing. */
 export type Found = Pick<StatusProblem, 'message' | 'fix'> &
   Partial<Pick<StatusProblem, 'severity' | 'docs'>>;
 
+/** For the user of the token, who has no commands. */
+export interface ConsumerRow extends Partial<Pick<StatusProblem, 'severity'>> {
+  /** Stands beside the name of the consumer. */
+  readonly row: string;
+  readonly userFix: string;
+}
+
+type FoundConsumer = Found & ConsumerRow;
+
+/** What the sentences about one consumer need beside it. */
+export type Moment = Pick<Facts, 'generatedAt' | 'refusals'>;
+
+export type DescribeConsumer = (consumer: ConsumerStatus, moment: Moment) => FoundConsumer;
+
 const LIMITED_LONG_S = 15 * 60;
+/** As in the alerts of most services: a receiver that is restarted fails for some minutes. */
+export const FAILING_LONG_S = 15 * 60;
 const RECENT_REFUSAL_S = 3600;
 
 /** Describes the first consumer with this problem, in the order of `sortKey`, and names the others. */
 export function findConsumers(
   facts: Facts,
   problem: ConsumerProblem,
-  describeFirst: (consumer: ConsumerStatus, facts: Facts) => Found,
+  describeFirst: DescribeConsumer,
   sortKey: (consumer: ConsumerStatus) => string = () => '',
 ): Found | undefined {
   const { consumers } = facts;
@@ -35,14 +53,17 @@ export function findConsumers(
     .filter(({ problems }) => problems.includes(problem))
     .sort((a, b) => Number(sortKey(a) > sortKey(b)) - Number(sortKey(a) < sortKey(b)));
   if (!consumers || !first) return undefined;
-  const found = describeFirst(first, facts);
+  const { row: _, userFix: __, ...found } = describeFirst(first, facts);
   const more = consumers.problems[problem] - 1;
   if (more === 0) return found;
   const names = `${countOf(more, 'more has', 'more have')} the same problem: ${listNames(others, more)}.`;
   return { ...found, message: `${found.message} ${names}` };
 }
 
-export function describeSkipped(consumer: ConsumerStatus, { generatedAt }: Facts): Found {
+/** The row as a sentence that begins with the name. */
+const messageOf = (consumer: ConsumerStatus, row: string): string => `${subjectOf(consumer)} ${row}.`;
+
+export const describeSkipped: DescribeConsumer = (consumer, { generatedAt }) => {
   const { skipped, skippedSince, confirmedThrough } = consumer;
   const usesSince = confirmedThrough !== null;
   const leads = countOf(skipped, 'lead', 'leads');
@@ -50,11 +71,11 @@ export function describeSkipped(consumer: ConsumerStatus, { generatedAt }: Facts
   const hint = usesSince ? 'It' : 'Without `since`, a poll returns only the newest leads: it';
   // A page begins after its `since`.
   const since = toIso(Date.parse(skippedSince ?? generatedAt) - 1);
-  return {
-    message: `${subjectOf(consumer)} has skipped ${leads}: ${reason}, so ${skipped === 1 ? 'it was' : 'they were'} never sent to it.`,
-    fix: `Let ${describe(consumer)} poll once with \`since=${since}\`: this returns them. ${hint} must continue with the address in \`Link\`, or with the \`createdAt\` of the last lead that it has got, never with its own clock.`,
-  };
-}
+  const row = `has skipped ${leads}: ${reason}, so ${skipped === 1 ? 'it was' : 'they were'} never sent to it`;
+  const fixFor = (whom: string): string =>
+    `Let ${whom} poll once with \`since=${since}\`: this returns them. ${hint} must continue with the address in \`Link\`, or with the \`createdAt\` of the last lead that it has got, never with its own clock.`;
+  return { message: messageOf(consumer, row), row, fix: fixFor(describe(consumer)), userFix: fixFor('it') };
+};
 
 const ENDINGS = {
   revoked: 'was revoked',
@@ -62,100 +83,123 @@ const ENDINGS = {
   'key-removed': 'was signed with a key that was removed',
 } as const;
 
-export function describeEnded(consumer: ConsumerStatus): Found {
+const ASK_FOR_TOKEN = 'Ask the operator for a new token, and put it into the automation.';
+
+export const describeEnded: DescribeConsumer = (consumer) => {
   const ending = consumer.tokenEnded ?? 'revoked';
+  const row = `polls with a token that ${ENDINGS[ending]}: it is refused with 401`;
   return {
-    message: `${subjectOf(consumer)} polls with a token that ${ENDINGS[ending]}: it is refused with 401.`,
+    ...{ message: messageOf(consumer, row), row },
     fix: `Put the new token into the automation, or switch the automation off. To issue one: ${issueCommand(consumer)}.`,
+    userFix: `${ASK_FOR_TOKEN} If you no longer need the automation, switch it off.`,
     ...(ending === 'expired' && { docs: 'docs/errors.md#token-expired' }),
   };
-}
+};
+
+type Fixes = Pick<FoundConsumer, 'fix' | 'userFix' | 'docs'>;
 
 /** `403 professional-plan-required`, and what to do about it. Undefined if the last poll was not refused. */
-function lastRefusalOf({ refusals }: Facts, consumer: ConsumerStatus) {
+function lastRefusalOf(
+  { refusals }: Moment,
+  consumer: ConsumerStatus,
+): { readonly text: string; readonly fixes: Fixes } | undefined {
   if (!isRefusal(consumer.lastStatus)) return undefined;
   // Only the instance that refused it knows the code.
   const code = refusals.find(
     ({ status, consumers }) =>
       status === consumer.lastStatus && consumers.some((other) => isSameConsumer(other, consumer)),
   )?.code;
-  return {
-    text: `${consumer.lastStatus}${code ? ` ${code}` : ''}`,
-    fix: code ? fixOf(code, consumer.userId) : 'The table of refusals has the codes.',
-    docs: code ? `docs/errors.md#${code}` : 'docs/errors.md',
-  };
+  if (!code)
+    return {
+      text: String(consumer.lastStatus),
+      fixes: {
+        fix: 'The table of refusals has the codes.',
+        userFix: 'The last run of the automation in its platform shows the answer, which says what to do.',
+        docs: 'docs/errors.md',
+      },
+    };
+  const { integrator: userFix } = PROBLEMS[code];
+  const fixes = { fix: fixOf(code, consumer.userId), userFix, docs: `docs/errors.md#${code}` };
+  return { text: `${consumer.lastStatus} ${code}`, fixes };
 }
 
-const stoppedFix = (consumer: ConsumerStatus): string =>
-  `Look in its platform whether the automation is switched on and what its last run says. If it was switched off for good, revoke its token: ${revokeCommand(consumer)}.`;
+const LOOK = 'Look in its platform whether the automation is switched on and what its last run says.';
+
+const stoppedFixes = (consumer: ConsumerStatus): Fixes => ({
+  fix: `${LOOK} If it was switched off for good, revoke its token: ${revokeCommand(consumer)}.`,
+  userFix: `${LOOK} If it was switched off for good, ask the operator to revoke its token.`,
+});
 
 const renewFix = (consumer: ConsumerStatus): string =>
   `Issue a new token and put it into the automation: ${issueCommand(consumer)}.`;
 
-export function describeStale(consumer: ConsumerStatus, facts: Facts): Found {
+export const describeStale: DescribeConsumer = (consumer, moment) => {
   const { lastPollAt, tokenExpiresAt, usualIntervalSeconds } = consumer;
-  const silence = formatDuration(secondsSince(facts, lastPollAt ?? ''));
-  const sentence = (reason: string) => `${subjectOf(consumer)} has not polled for ${silence}${reason}.`;
-  if (tokenExpiresAt !== null && secondsSince(facts, tokenExpiresAt) >= 0) {
-    const expired = formatDuration(secondsSince(facts, tokenExpiresAt));
-    return {
-      message: sentence(`; its token expired ${expired} ago`),
-      fix: renewFix(consumer),
-      docs: 'docs/errors.md#token-expired',
-    };
-  }
-  const refusal = lastRefusalOf(facts, consumer);
-  if (refusal)
-    return {
-      message: sentence(`; its last poll was refused with ${refusal.text}`),
-      fix: refusal.fix,
-      docs: refusal.docs,
-    };
-  const usual = usualIntervalSeconds === null ? '' : formatDuration(usualIntervalSeconds);
-  return {
-    message: sentence(usual && `; it usually polls every ${usual}`),
-    fix: stoppedFix(consumer),
+  const silence = formatDuration(secondsSince(moment, lastPollAt ?? ''));
+  const found = (reason: string, fixes: Fixes): FoundConsumer => {
+    const row = `has not polled for ${silence}${reason}`;
+    return { message: messageOf(consumer, row), row, ...fixes };
   };
-}
+  if (tokenExpiresAt !== null && secondsSince(moment, tokenExpiresAt) >= 0)
+    return found(`; its token expired ${formatDuration(secondsSince(moment, tokenExpiresAt))} ago`, {
+      ...{ fix: renewFix(consumer), userFix: ASK_FOR_TOKEN },
+      docs: 'docs/errors.md#token-expired',
+    });
+  const refusal = lastRefusalOf(moment, consumer);
+  if (refusal) return found(`; its last poll was refused with ${refusal.text}`, refusal.fixes);
+  const usual = usualIntervalSeconds === null ? '' : formatDuration(usualIntervalSeconds);
+  return found(usual && `; it usually polls every ${usual}`, stoppedFixes(consumer));
+};
 
 /** How long the oldest lead has been waiting. */
-const waitOf = (facts: Facts, { waitingSince, unconfirmedSince }: ConsumerStatus): number =>
-  secondsSince(facts, waitingSince ?? unconfirmedSince ?? facts.generatedAt);
+const waitOf = (moment: Moment, { waitingSince, unconfirmedSince }: ConsumerStatus): number =>
+  secondsSince(moment, waitingSince ?? unconfirmedSince ?? moment.generatedAt);
 
-export function describeWaiting(consumer: ConsumerStatus, facts: Facts): Found {
+const FOLLOW_LINKS =
+  'It polls, but does not get them: it must follow the address in `Link` until a page is empty.';
+
+export const describeWaiting: DescribeConsumer = (consumer, moment) => {
   const { waiting, state } = consumer;
-  const refusal = lastRefusalOf(facts, consumer);
-  const leads = waiting === 0 ? 'Leads wait' : countOf(waiting, 'lead waits', 'leads wait');
-  const oldest = formatDuration(waitOf(facts, consumer));
-  const behindFix = `It polls, but does not get them: it must follow the address in \`Link\` until a page is empty. ${consumersCommand(consumer)} shows how far it has come.`;
-  return {
-    message: `${leads} for ${describe(consumer)}, the oldest for ${oldest}; ${lastPollOf(consumer, facts)}.`,
-    fix: refusal?.fix ?? (state === 'active' ? behindFix : stoppedFix(consumer)),
-    ...(refusal && { docs: refusal.docs }),
+  const refusal = lastRefusalOf(moment, consumer);
+  const leads = waiting === 0 ? 'Leads wait' : waitingLeads(waiting);
+  const oldest = formatDuration(waitOf(moment, consumer));
+  const lastPoll = lastPollOf(consumer, moment);
+  const behindFixes = {
+    fix: `${FOLLOW_LINKS} ${consumersCommand(consumer)} shows how far it has come.`,
+    userFix: FOLLOW_LINKS,
   };
-}
+  return {
+    message: `${leads} for ${describe(consumer)}, the oldest for ${oldest}; ${lastPoll}.`,
+    row: `${leads}, the oldest for ${oldest}: ${lastPoll}`,
+    ...(refusal?.fixes ?? (state === 'active' ? behindFixes : stoppedFixes(consumer))),
+  };
+};
 
-function lastPollOf(consumer: ConsumerStatus, facts: Facts): string {
+function lastPollOf(consumer: ConsumerStatus, moment: Moment): string {
   if (consumer.lastPollAt === null) return 'it accepts webhook events, but has never polled';
-  const refusal = lastRefusalOf(facts, consumer);
+  const refusal = lastRefusalOf(moment, consumer);
   if (refusal) return `its last poll was refused with ${refusal.text}`;
   if (consumer.isStuck) return 'it polls from the same place again and again';
-  return `its last poll was ${formatDuration(secondsSince(facts, consumer.lastPollAt))} ago`;
+  return `its last poll was ${formatDuration(secondsSince(moment, consumer.lastPollAt))} ago`;
 }
 
-export function describeLimited(consumer: ConsumerStatus, facts: Facts): Found {
-  const wait = waitOf(facts, consumer);
+export const describeLimited: DescribeConsumer = (consumer, moment) => {
+  const wait = waitOf(moment, consumer);
+  const row = `polls too often: its last poll was refused with 429, and leads have been waiting for ${formatDuration(wait)}`;
+  const userFix = 'Let it poll less often, or with `Prefer: wait=50`. All tokens of a user share the limits';
   return {
     severity: wait > LIMITED_LONG_S ? 'error' : 'warning',
-    message: `${subjectOf(consumer)} polls too often: its last poll was refused with 429, and leads have been waiting for ${formatDuration(wait)}.`,
-    fix: `Let it poll less often, or with \`Prefer: wait=50\`. All tokens of a user share the limits: ${consumersCommand(consumer)} lists them.`,
+    ...{ message: messageOf(consumer, row), row },
+    fix: `${userFix}: ${consumersCommand(consumer)} lists them.`,
+    userFix: `${userFix}.`,
   };
-}
+};
 
-export function describeRefused(consumer: ConsumerStatus, facts: Facts): Found {
-  const { text = '', fix = '', docs = 'docs/errors.md' } = lastRefusalOf(facts, consumer) ?? {};
-  return { message: `${subjectOf(consumer)} polls, but is refused with ${text}.`, fix, docs };
-}
+export const describeRefused: DescribeConsumer = (consumer, moment) => {
+  const { text = '', fixes = stoppedFixes(consumer) } = lastRefusalOf(moment, consumer) ?? {};
+  const row = `polls, but is refused with ${text}`;
+  return { message: messageOf(consumer, row), row, ...fixes };
+};
 
 /** The tokens of removed users are no consumers any more. Only the instance that refuses them knows that they are used. */
 export function findRefusedWithoutUser(facts: Facts): Found | undefined {
@@ -176,13 +220,43 @@ export function findRefusedWithoutUser(facts: Facts): Found | undefined {
   return undefined;
 }
 
-export function describeExpiring(consumer: ConsumerStatus, facts: Facts): Found {
-  const left = formatDuration(-secondsSince(facts, consumer.tokenExpiresAt ?? ''));
+export const describeExpiring: DescribeConsumer = (consumer, moment) => {
+  const left = formatDuration(-secondsSince(moment, consumer.tokenExpiresAt ?? ''));
   return {
     message: `The token of ${describe(consumer)} expires in ${left}.`,
+    row: `its token expires in ${left}`,
     fix: `${renewFix(consumer)} The automation keeps its position.`,
+    userFix: `${ASK_FOR_TOKEN} It keeps its position.`,
+  };
+};
+
+/** The operator has one sentence for all webhook subscriptions. */
+export function describeHook({ hook }: ConsumerStatus, moment: Moment): ConsumerRow {
+  const { state = 'failing', lastStatus = null, failingSince = null } = hook ?? {};
+  const answer = lastStatus === null ? 'without an answer' : `answered with ${lastStatus}`;
+  const isLong = failingSince !== null && secondsSince(moment, failingSince) >= FAILING_LONG_S;
+  if (state === 'disabled')
+    return {
+      row: `its webhook is disabled: no event was accepted for 3 days; the last one was ${answer}`,
+      userFix:
+        'Switch the automation off and on again in its platform: it then subscribes again. Leads wait until it polls.',
+    };
+  return {
+    severity: isLong ? 'error' : 'warning',
+    row: `its webhook does not accept events: the last one was ${answer}`,
+    userFix:
+      'Look in its platform whether the automation is switched on. Events are sent again by themselves, and leads wait until the next poll.',
   };
 }
+
+/** The operator has one sentence for all of them. */
+export const describeAwaited = ({ lastPollAt }: ConsumerStatus, moment: Moment): ConsumerRow => ({
+  row:
+    lastPollAt !== null && secondsSince(moment, lastPollAt) < 0
+      ? 'the clock of the service was set back since its last poll'
+      : 'has not polled since the service was unavailable',
+  userFix: 'Wait for its next poll.',
+});
 
 /** All of them together: it is not their fault. */
 export function findAwaited(facts: Facts): Found | undefined {

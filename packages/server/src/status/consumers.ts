@@ -17,11 +17,15 @@ import {
 import { isSameConsumer, positionOf } from '../consumers/store.ts';
 import { CLIENT_CLOSED_REQUEST } from '../http/exchange.ts';
 import { mayPoll } from '../leads/access.ts';
-import { CONSUMER_PROBLEMS, type ConsumerProblem, type ConsumersStatus } from './report.ts';
+import {
+  CONSUMER_PROBLEMS,
+  type ConsumerProblem,
+  type ConsumerStatus,
+  type ConsumersStatus,
+} from './report.ts';
+import { MAX_PENDING_LEADS } from './sentences.ts';
 
 const MAX_LISTED = 200;
-/** More pending leads are not counted, so that a consumer that stopped months ago does not slow down the page. */
-export const MAX_PENDING_LEADS = 1000;
 /** A slow read is repeated only after ten times as long. */
 const PAUSE_FACTOR = 10;
 
@@ -97,7 +101,7 @@ async function readConsumers({
   staleAfterMs,
 }: ConsumersReaderOptions): Promise<ConsumersStatus> {
   const now = clock();
-  const counts = { ...NO_CONSUMERS, recorded: true, problems: noProblems() };
+  const counts = noCounts();
   let urgent: Judged[] = [];
   for await (const page of listedConsumerPages(sources, { maxPendingLeads: 1, now })) {
     for (const listed of page) {
@@ -114,14 +118,19 @@ async function readConsumers({
     urgent.map(({ listed }) => listed),
     now,
   );
-  const listed = urgent.map(({ listed: one, problems }) => ({
-    ...toConsumerJson(counted.get(one) ?? one, now, staleAfterMs),
-    problems,
-  }));
+  const listed = urgent.map((one) =>
+    toStatus({ ...one, listed: counted.get(one.listed) ?? one.listed }, now, staleAfterMs),
+  );
   return { ...counts, listed };
 }
 
-interface Judged {
+export const toStatus = (
+  { listed, problems }: Judged,
+  now: number,
+  staleAfterMs: number | undefined,
+): ConsumerStatus => ({ ...toConsumerJson(listed, now, staleAfterMs), problems });
+
+export interface Judged {
   readonly listed: ListedConsumer;
   readonly state: ConsumerState;
   /** How long the oldest lead has been waiting. Null if none waits, or the consumer may not have it. */
@@ -129,7 +138,7 @@ interface Judged {
   readonly problems: readonly ConsumerProblem[];
 }
 
-function judge(listed: ListedConsumer, now: number, staleAfterMs: number | undefined): Judged {
+export function judge(listed: ListedConsumer, now: number, staleAfterMs: number | undefined): Judged {
   const state = consumerStateOf(listed, now, staleAfterMs);
   const waitMs = waitOf(listed, now);
   const problems: ConsumerProblem[] = [];
@@ -137,6 +146,7 @@ function judge(listed: ListedConsumer, now: number, staleAfterMs: number | undef
   if (pollProblem) problems.push(pollProblem);
   if (state !== 'inactive' && hasSkipped(listed, now)) problems.push('leads-skipped');
   if (state !== 'inactive' && expiresSoon(listed, now)) problems.push('tokens-expiring');
+  if (listed.hook && listed.hook.state !== 'active') problems.push(`hooks-${listed.hook.state}`);
   return { listed, state, waitMs, problems };
 }
 
@@ -203,11 +213,13 @@ function hasSkipped({ consumer }: ListedConsumer, now: number): boolean {
   return consumer.gaps.some(({ isBeforeStart, through }) => !isBeforeStart && now - through <= SKIPPED_MS);
 }
 
-type Counts = { -readonly [Name in keyof ConsumersStatus]: ConsumersStatus[Name] } & {
+export type Counts = { -readonly [Name in keyof ConsumersStatus]: ConsumersStatus[Name] } & {
   readonly problems: Record<ConsumerProblem, number>;
 };
 
-function addTo(counts: Counts, { listed, state, waitMs, problems }: Judged): void {
+export const noCounts = (): Counts => ({ ...NO_CONSUMERS, recorded: true, problems: noProblems() });
+
+export function addTo(counts: Counts, { listed, state, waitMs, problems }: Judged): void {
   const { consumer } = listed;
   counts[state] += 1;
   for (const problem of problems) counts.problems[problem] += 1;
@@ -226,9 +238,8 @@ const MINOR: readonly ConsumerProblem[] = ['consumers-refused', 'consumers-await
 const RANKS: Readonly<Record<ConsumerState, number>> = { stale: 0, subscribed: 2, active: 3, inactive: 4 };
 
 /** Those with a problem first, then those with a warning, then by name: an order in which rows do not move while all is well. */
-function rankOf({ listed, state, problems }: Judged): number {
-  const hasHookProblem = listed.hook !== undefined && listed.hook.state !== 'active';
-  if (hasHookProblem || problems.some((problem) => !MINOR.includes(problem))) return 0;
+function rankOf({ state, problems }: Judged): number {
+  if (problems.some((problem) => !MINOR.includes(problem))) return 0;
   return problems.length > 0 ? 1 : RANKS[state];
 }
 

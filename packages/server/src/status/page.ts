@@ -2,11 +2,10 @@
 import { escapeHtml } from '../escape.ts';
 import { formatBytes, formatCount, formatDuration, formatTime } from '../formats.ts';
 import { CLIENT_CLOSED_REQUEST } from '../http/exchange.ts';
-import { MAX_PENDING_LEADS } from './consumers.ts';
 import { type Html, html, NO_HTML } from './html.ts';
 import type { ConsumerStatus, ConsumersStatus, Refusal, StatusReport } from './report.ts';
 import { LOW_FREE_BYTES } from './rules.ts';
-import { fixOf, nameOf, secondsSince } from './sentences.ts';
+import { countUpTo, fixOf, nameOf, secondsSince } from './sentences.ts';
 
 const DROP = html`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M12 2s7 7.6 7 12.6A7 7 0 0 1 5 14.6C5 9.6 12 2 12 2z"/></svg>`;
 /** The same drop as the icon of the tab. */
@@ -169,12 +168,9 @@ function consumersBody(consumers: ConsumersStatus, report: StatusReport): Html {
   }));
   const columns = hasHooks ? [...CONSUMER_COLUMNS, WEBHOOK] : CONSUMER_COLUMNS;
   // Those that need attention are first in the list.
-  const shown = Math.max(SHOWN_CONSUMERS, listed.filter(needsAttention).length);
+  const shown = Math.max(SHOWN_CONSUMERS, listed.filter(({ problems }) => problems.length > 0).length);
   return html`${renderLongTable({ name: 'consumers', columns, rows }, shown, 'more')}${rest}`;
 }
-
-const needsAttention = ({ problems, hook }: ConsumerStatus): boolean =>
-  problems.length > 0 || (hook !== null && hook.state !== 'active');
 
 function consumerCells(consumer: ConsumerStatus, report: StatusReport): Html[] {
   const { name, tokenId, userId, companyId, state, lastPollAt, usualIntervalSeconds: interval } = consumer;
@@ -189,9 +185,6 @@ function consumerCells(consumer: ConsumerStatus, report: StatusReport): Html[] {
     waitingOf(consumer, report),
   ];
 }
-
-const countUpTo = (count: number): string =>
-  count >= MAX_PENDING_LEADS ? `${formatCount(MAX_PENDING_LEADS)}+` : formatCount(count);
 
 const skippedOf = ({ skipped }: ConsumerStatus): Html =>
   skipped === 0 ? NO_HTML : badge(`${countUpTo(skipped)} skipped`, true);

@@ -6,6 +6,7 @@ import { hookPages } from '../consumers/consumer-hooks.ts';
 import { type HookStore, hookStateOf } from '../hooks/store.ts';
 import type { Store } from '../store/store.ts';
 import { withTimeout } from '../timeout.ts';
+import { FAILING_LONG_S } from './consumer-problems.ts';
 import { ConsumersReader, NO_CONSUMERS } from './consumers.ts';
 import type { InstanceMemory } from './instance.ts';
 import { LeadSilence } from './lead-silence.ts';
@@ -135,16 +136,14 @@ function createFactsReader(sources: StatusSources): () => Promise<Facts> {
   };
 }
 
-/** As in the alerts of most services: a receiver that is restarted fails for some minutes. */
-const FAILING_LONG_MS = 15 * 60_000;
-
 async function countHooks(hooks: HookStore, now: number): Promise<HooksStatus> {
   const counts = await hooks.countByState();
   let failingLong = 0;
   if (counts.failing > 0)
     for await (const page of hookPages(hooks, { now }))
       failingLong += page.filter(
-        ({ hook }) => hookStateOf(hook) === 'failing' && now - (hook.failingSince ?? now) >= FAILING_LONG_MS,
+        ({ hook }) =>
+          hookStateOf(hook) === 'failing' && now - (hook.failingSince ?? now) >= FAILING_LONG_S * 1000,
       ).length;
   return { ...counts, failingLong };
 }

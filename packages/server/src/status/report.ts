@@ -14,6 +14,8 @@ export const CONSUMER_PROBLEMS = [
   'leads-waiting',
   'consumers-refused',
   'tokens-expiring',
+  'hooks-disabled',
+  'hooks-failing',
 ] as const;
 
 export type ConsumerProblem = (typeof CONSUMER_PROBLEMS)[number];
@@ -25,8 +27,6 @@ export interface StatusProblem {
     | 'database-unreachable'
     | 'consumers-unknown'
     | 'leads-silent'
-    | 'hooks-disabled'
-    | 'hooks-failing'
     | 'requests-failed'
     | 'disk-low'
     | 'redis-unreachable'

@@ -1,12 +1,16 @@
 /**
- * The diagnosis: one list of rules. The status page, `/status.json`, `leadtap doctor`, the metric `leadtap_problem` and the alert rules in
- * deploy/prometheus all use this list, so that they cannot disagree.
+ * The diagnosis: one list of rules. The status page, `/status.json`, `leadtap doctor`, the list of consumers over HTTP, the metric
+ * `leadtap_problem` and the alert rules in deploy/prometheus all use this list, so that they cannot disagree.
  */
 
 import { formatBytes, formatCount, formatDuration } from '../formats.ts';
 import {
+  type ConsumerRow,
+  type DescribeConsumer,
+  describeAwaited,
   describeEnded,
   describeExpiring,
+  describeHook,
   describeLimited,
   describeRefused,
   describeSkipped,
@@ -16,9 +20,17 @@ import {
   findAwaited,
   findConsumers,
   findRefusedWithoutUser,
+  type Moment,
 } from './consumer-problems.ts';
 import { MAX_ERRORS } from './instance.ts';
-import type { ConsumerStatus, ConsumersStatus, Diagnosis, Facts, StatusProblem } from './report.ts';
+import type {
+  ConsumerProblem,
+  ConsumerStatus,
+  ConsumersStatus,
+  Diagnosis,
+  Facts,
+  StatusProblem,
+} from './report.ts';
 import { countOf, listNames, secondsSince } from './sentences.ts';
 
 type Level = StatusProblem['severity'];
@@ -33,7 +45,19 @@ export interface Rule {
   readonly docs: string;
   /** Undefined if there is no such problem. */
   readonly find: (facts: Facts) => Found | undefined;
+  /** For the user of one consumer that has this problem. */
+  readonly describe?: (consumer: ConsumerStatus, moment: Moment) => ConsumerRow;
 }
+
+/** A rule about single consumers, which `judge` has found. */
+const consumerRule = ({
+  sortKey,
+  ...rule
+}: Omit<Rule, 'find'> & {
+  readonly name: ConsumerProblem;
+  readonly describe: DescribeConsumer;
+  readonly sortKey?: (consumer: ConsumerStatus) => string;
+}): Rule => ({ ...rule, find: (facts) => findConsumers(facts, rule.name, rule.describe, sortKey) });
 
 const DAY_S = 86_400;
 /** Space for a few hundred thousand leads. */
@@ -78,41 +102,43 @@ export const RULES: readonly Rule[] = [
           }
         : undefined,
   },
-  {
+  consumerRule({
     name: 'leads-skipped',
     levels: ['error'],
     title: 'A consumer has skipped leads: its position is past them, but they were never sent to it',
     docs: 'docs/operations.md#problems',
-    find: (facts) => findConsumers(facts, 'leads-skipped', describeSkipped),
-  },
-  {
+    describe: describeSkipped,
+  }),
+  consumerRule({
     name: 'token-revoked-in-use',
     levels: ['error'],
     title: 'A consumer still polls with a token that has ended: revoked, expired, or of a removed key',
     docs: 'docs/errors.md#token-revoked',
-    find: (facts) => findConsumers(facts, 'token-revoked-in-use', describeEnded),
-  },
-  {
+    describe: describeEnded,
+  }),
+  consumerRule({
     name: 'consumers-stale',
     levels: ['error'],
     title: 'A consumer has stopped polling',
     docs: 'docs/consumers.md#who-polls-and-who-has-stopped',
-    find: (facts) => findConsumers(facts, 'consumers-stale', describeStale),
-  },
-  {
+    describe: describeStale,
+  }),
+  consumerRule({
     name: 'leads-waiting',
     levels: ['error'],
     title: 'Leads wait for a consumer for more than an hour and four of its usual intervals',
     docs: 'docs/operations.md#problems',
-    find: (facts) => findConsumers(facts, 'leads-waiting', describeWaiting, waitingSince),
-  },
-  {
+    describe: describeWaiting,
+    sortKey: waitingSince,
+  }),
+  consumerRule({
     name: 'consumers-limited',
     levels: ['warning', 'error'],
     title: 'Leads wait for a consumer that is refused with 429',
     docs: 'docs/errors.md#rate-limit-exceeded',
-    find: (facts) => findConsumers(facts, 'consumers-limited', describeLimited, waitingSince),
-  },
+    describe: describeLimited,
+    sortKey: waitingSince,
+  }),
   {
     name: 'hooks-disabled',
     levels: ['error'],
@@ -125,6 +151,7 @@ export const RULES: readonly Rule[] = [
         'no event was accepted for 3 days',
         '`leadtap hooks list` shows what the receivers answered; `leadtap hooks send-test ID` enables one that accepts events again.',
       ),
+    describe: describeHook,
   },
   {
     name: 'hooks-failing',
@@ -140,6 +167,7 @@ export const RULES: readonly Rule[] = [
       );
       return found && { ...found, severity: (facts.hooks?.failingLong ?? 0) > 0 ? 'error' : 'warning' };
     },
+    describe: describeHook,
   },
   {
     name: 'requests-failed',
@@ -207,6 +235,7 @@ export const RULES: readonly Rule[] = [
     docs: 'docs/errors.md',
     find: (facts) =>
       findConsumers(facts, 'consumers-refused', describeRefused) ?? findRefusedWithoutUser(facts),
+    describe: describeRefused,
   },
   {
     name: 'leads-silent',
@@ -221,14 +250,14 @@ export const RULES: readonly Rule[] = [
           }
         : undefined,
   },
-  {
+  consumerRule({
     name: 'tokens-expiring',
     levels: ['warning'],
     title: 'A token that polls expires within 7 days',
     docs: 'docs/errors.md#token-expired',
-    find: (facts) =>
-      findConsumers(facts, 'tokens-expiring', describeExpiring, ({ tokenExpiresAt }) => tokenExpiresAt ?? ''),
-  },
+    describe: describeExpiring,
+    sortKey: ({ tokenExpiresAt }) => tokenExpiresAt ?? '',
+  }),
   {
     name: 'backup-old',
     levels: ['warning'],
@@ -264,6 +293,7 @@ export const RULES: readonly Rule[] = [
     title: 'The service was unavailable, or the clock was set back, and consumers have not polled yet since',
     docs: 'docs/operations.md#problems',
     find: findAwaited,
+    describe: describeAwaited,
   },
 ];
 
@@ -274,13 +304,26 @@ export function diagnose(facts: Facts, staleAfterMs?: number): Diagnosis {
     const found = find(facts);
     return found ? [{ kind: name, severity: levels[0], docs, ...found }] : [];
   }).sort((a, b) => URGENCY.indexOf(a.severity) - URGENCY.indexOf(b.severity));
-  return { ...conclude(facts, problems, staleAfterMs), problems };
+  return { ...conclude(facts.consumers, problems, staleAfterMs), problems };
+}
+
+/** The most urgent problem of one consumer. */
+export function findUrgent(
+  consumer: ConsumerStatus,
+  moment: Moment,
+): (ConsumerRow & Pick<StatusProblem, 'kind' | 'severity'>) | undefined {
+  const found = RULES.flatMap(({ name, levels, describe }) =>
+    describe && consumer.problems.some((problem) => problem === name)
+      ? [{ kind: name, severity: levels[0], ...describe(consumer, moment) }]
+      : [],
+  );
+  return found.sort((a, b) => URGENCY.indexOf(a.severity) - URGENCY.indexOf(b.severity))[0];
 }
 
 /** The sentence at the top of the page: what is proven to be well, or why nothing can be said. */
-function conclude(
-  { consumers }: Facts,
-  problems: readonly StatusProblem[],
+export function conclude(
+  consumers: ConsumersStatus | null,
+  problems: readonly Pick<StatusProblem, 'kind' | 'severity'>[],
   staleAfterMs: number | undefined,
 ): Omit<Diagnosis, 'problems'> {
   const has = (level: Level) => problems.some(({ severity }) => severity === level);
@@ -323,7 +366,7 @@ function findHooks(
 ): Found | undefined {
   if (!hooks || hooks[state] === 0) return undefined;
   const subject = countOf(hooks[state], 'webhook subscription is', 'webhook subscriptions are');
-  const found = consumers?.listed.filter(({ hook }) => hook?.state === state) ?? [];
+  const found = consumers?.listed.filter(({ problems }) => problems.includes(`hooks-${state}`)) ?? [];
   const whose = found.length === 0 ? '' : ` Of ${listNames(found)}.`;
   return { message: `${subject} ${state}: ${reason}.${whose}`, fix };
 }

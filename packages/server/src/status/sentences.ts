@@ -14,7 +14,7 @@ const MAX_NAMES = 5;
 const MAX_NAME_LENGTH = 60;
 
 /** In one line of a sentence: without control characters and those that change the direction of the text, and cut. */
-const inSentence = (text: string): string => {
+export const inSentence = (text: string): string => {
   const characters = [...text.replace(/\p{C}+/gu, ' ').trim()];
   const isCut = characters.length > MAX_NAME_LENGTH;
   return isCut ? `${characters.slice(0, MAX_NAME_LENGTH).join('').trim()}…` : characters.join('');
@@ -47,6 +47,16 @@ export function listNames(found: readonly Named[], count = found.length): string
 /** `1 lead waits`, `2 leads wait` */
 export const countOf = (count: number, one: string, many: string): string =>
   count === 1 ? `1 ${one}` : `${formatCount(count)} ${many}`;
+
+/** More pending leads are not counted, so that a consumer that stopped months ago does not slow down the page. */
+export const MAX_PENDING_LEADS = 1000;
+
+export const countUpTo = (count: number): string =>
+  count >= MAX_PENDING_LEADS ? `${formatCount(MAX_PENDING_LEADS)}+` : formatCount(count);
+
+/** `1 lead waits`, `1,000+ leads wait` */
+export const waitingLeads = (count: number): string =>
+  count === 1 ? '1 lead waits' : `${countUpTo(count)} leads wait`;
 
 export function issueCommand({ userId, name }: Pick<ConsumerStatus, 'userId' | 'name'>): string {
   const flag = name === null ? '' : ` --name ${inCommand(name, 'NAME')}`;

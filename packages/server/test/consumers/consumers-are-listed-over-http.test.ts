@@ -1,8 +1,10 @@
+import { PROBLEMS } from '@leadtap/contract';
 import { Consumers } from '@leadtap/contract/schemas';
 import { Errors } from 'typebox/value';
-import { expect, it, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { leaveRequests, startService, type TestService } from '../../../testing/harness/service.ts';
+import { subscribe, ZAPIER_URL } from '../hooks/support/hooks.ts';
 import { client, iso } from './support/consumers.ts';
 
 const list = async (service: TestService, token: string, init: RequestInit = {}) =>
@@ -11,10 +13,10 @@ const list = async (service: TestService, token: string, init: RequestInit = {})
     headers: { authorization: `Bearer ${token}`, ...init.headers },
   });
 
-const consumersOf = async (response: Response): Promise<Consumers['consumers']> => {
+const bodyOf = async (response: Response): Promise<Consumers> => {
   const body: unknown = await response.json();
   expect([...Errors(Consumers, body)]).toEqual([]);
-  return (body as Consumers).consumers;
+  return body as Consumers;
 };
 
 it('a poll is listed at once, with its token and its positions, and only to its own user', async () => {
@@ -34,11 +36,17 @@ it('a poll is listed at once, with its token and its positions, and only to its 
   const response = await list(service, token);
   expect(response.status).toBe(200);
   expect(response.headers.get('cache-control')).toBe('no-store');
-  expect(await consumersOf(response)).toEqual([
+  const { summary, consumers } = await bodyOf(response);
+  expect(summary).toEqual({
+    level: 'good',
+    message: 'No lead waits longer than usual. The only consumer polls as usual.',
+  });
+  expect(consumers).toEqual([
     {
       name: null,
       tokenId: 'zapier',
       isThisToken: false,
+      ...{ level: 'good', problem: null, message: '1 lead waits; polled 0 s ago', fix: null },
       firstPollAt: iso(firstPollAt),
       lastPollAt: iso(lastPollAt),
       lastStatus: 200,
@@ -54,8 +62,69 @@ it('a poll is listed at once, with its token and its positions, and only to its 
       hook: null,
     },
   ]);
-  const own = await consumersOf(await list(service, await service.token('boss', { tokenId: 'zapier' })));
-  expect(own).toMatchObject([{ tokenId: 'zapier', isThisToken: true }]);
+  const own = await bodyOf(await list(service, await service.token('boss', { tokenId: 'zapier' })));
+  expect(own.consumers).toMatchObject([{ tokenId: 'zapier', isThisToken: true }]);
+});
+
+it('each row says how it is and what its user can do, and the summary names the worst', async () => {
+  const clock = manualClock();
+  const service = await startService({ clock });
+  const read = async () => {
+    const { summary, consumers } = await bodyOf(await list(service, await service.token('boss')));
+    const rows = consumers.map(({ tokenId, level, problem, message }) => [tokenId, level, problem, message]);
+    return { summary, rows, fixes: consumers.map(({ fix }) => fix) };
+  };
+  expect(await read()).toEqual({
+    summary: { level: 'unknown', message: 'Nothing polls yet with your tokens.' },
+    ...{ rows: [], fixes: [] },
+  });
+
+  const long = { expiresInMs: 30 * 86_400_000 };
+  await subscribe(service, await service.token('boss', { tokenId: 'hook', ...long }), ZAPIER_URL);
+  expect(await read()).toMatchObject({
+    summary: { level: 'unknown', message: 'Nothing polls yet with your tokens.' },
+    rows: [['hook', 'unknown', null, 'has not polled yet']],
+  });
+
+  const zapier = await client(service, 'boss', 'zapier');
+  for (let count = 0; count < 7; count += 1) {
+    await zapier.poll();
+    await service.service.recorder?.flush();
+    clock.advance(120_000);
+  }
+  await (await client(service, 'boss', 'n8n')).poll('since=yesterday');
+  const held = await client(service, 'boss', 'script');
+  const disconnect = new AbortController();
+  onTestFinished(() => disconnect.abort());
+  const poll = held.poll(`since=${iso(clock())}`, {
+    headers: { prefer: 'wait=50' },
+    signal: disconnect.signal,
+  });
+  poll.catch(() => undefined);
+  await vi.waitFor(async () =>
+    expect((await read()).rows).toContainEqual(['script', 'good', null, 'at once: holds a poll']),
+  );
+  const refused = await read();
+  expect(refused.summary).toEqual({
+    level: 'warning',
+    message: 'token n8n: polls, but is refused with 400 invalid-query.',
+  });
+  expect(refused.fixes).toContain(PROBLEMS['invalid-query'].integrator);
+  clock.advance(20 * 60_000);
+  const { summary, rows, fixes } = await read();
+  expect(rows).toEqual([
+    ['n8n', 'inactive', null, 'last polled 20 min ago'],
+    ['script', 'inactive', null, 'last polled 20 min ago'],
+    ['zapier', 'error', 'consumers-stale', 'has not polled for 22 min; it usually polls every 2 min'],
+    ['hook', 'unknown', null, 'has not polled yet'],
+  ]);
+  expect(fixes[2]).toBe(
+    'Look in its platform whether the automation is switched on and what its last run says. If it was switched off for good, ask the operator to revoke its token.',
+  );
+  expect(summary).toEqual({
+    level: 'error',
+    message: 'token zapier: has not polled for 22 min; it usually polls every 2 min.',
+  });
 });
 
 it('a list writes only the polls of its user, and delays no other write', async () => {

@@ -126,6 +126,7 @@ it('a single poll that fails is no downtime', async () => {
 const HOOK: ConsumerHook = {
   ...{ userId: 'boss', tokenId: 'a', name: null, companyId: 'acme', state: 'active', count: 1 },
   ...{ createdAt: 0, announcedThrough: 0, lastEventAt: null, lastStatus: null, failures: 0 },
+  failingSince: null,
 };
 
 it('a consumer with a webhook whose user may not poll now is not late', async () => {

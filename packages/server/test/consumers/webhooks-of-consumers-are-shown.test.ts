@@ -62,6 +62,7 @@ describe('a consumer with a webhook subscription', () => {
     const hook = {
       ...{ count: 1, state: 'active', announcedThrough: since },
       ...{ lastEventAt: iso(clock() - 3 * MINUTE_MS), lastStatus: 200, failures: 0 },
+      failingSince: null,
     };
     expect(await list('boss')).toEqual([
       expect.objectContaining({ tokenId: 'token-1', state: 'active', hook }),

@@ -22,6 +22,7 @@ const ERROR: RequestError = {
 const EACH_ONCE = {
   ...{ 'leads-skipped': 1, 'token-revoked-in-use': 1, 'consumers-awaited': 1, 'consumers-stale': 1 },
   ...{ 'consumers-limited': 1, 'leads-waiting': 1, 'consumers-refused': 1, 'tokens-expiring': 1 },
+  ...{ 'hooks-disabled': 1, 'hooks-failing': 1 },
 };
 const consumer = (rest: Partial<ConsumerStatus>): ConsumerStatus => ({
   ...{ tokenId: 'token-1', name: 'zapier', userId: 'boss', companyId: 'acme', state: 'active' },

@@ -1,9 +1,11 @@
 /**
- * One diagnosis: in each situation the status page, `/status.json`, `leadtap doctor --json` and the metric `leadtap_problem` say the same.
+ * One diagnosis: in each situation the status page, `/status.json`, `leadtap doctor --json`, the metric `leadtap_problem` and the list of
+ * consumers over HTTP say the same.
  * `wasGreen`: a loss that earlier versions did not report.
  */
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
+import type { Consumers } from '@leadtap/contract';
 import { issueToken } from 'leadtap';
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { type ManualClock, manualClock } from '../../../testing/harness/manual-clock.ts';
@@ -16,6 +18,7 @@ import {
 import { type Receiver, startReceiver } from '../../../testing/integrations/hook-receiver.ts';
 import { loadSigningKeys } from '../../src/accounts/signing-keys.ts';
 import type { HookProgress } from '../../src/hooks/store.ts';
+import type { StatusReport } from '../../src/status/report.ts';
 import { RULES } from '../../src/status/rules.ts';
 import { terminal } from '../cli/terminal.ts';
 import { iso, summary } from '../consumers/support/consumers.ts';
@@ -589,6 +592,30 @@ async function readAll({ clock, service }: World, env: Record<string, string> = 
   };
 }
 
+/** The rows of a user are as in the report. Texts for users have no commands. */
+async function expectRows({ service }: World, report: StatusReport): Promise<void> {
+  const headers = { authorization: `Bearer ${await service.token('boss', { tokenId: 'console' })}` };
+  const response = await fetch(`${service.url}/automation/consumers`, { headers });
+  // Where the user may not poll now, or consumers are not recorded.
+  if (response.status !== 200) return expect([403, 404, 429]).toContain(response.status);
+  const { summary, consumers } = (await response.json()) as Consumers;
+  const levels = consumers.map(({ level }) => level);
+  for (const { tokenId, problem, level, message, fix } of consumers) {
+    const listed = report.consumers?.listed.find((one) => one.tokenId === tokenId && one.userId === 'boss');
+    if (problem === null) expect(listed?.problems).toEqual([]);
+    else expect(listed?.problems).toContain(problem);
+    const same = report.problems.find(({ kind }) => kind === problem);
+    if (problem !== null) expect(same?.severity).toBe(level);
+    expect(fix === null).toBe(problem === null);
+    expect(message).toMatch(/^\S.+[^.]$/);
+    expect(`${message} ${fix}`).not.toMatch(/leadtap |docs\/|table of refusals/);
+  }
+  if (summary.level === 'good') expect(report.good).not.toBeNull();
+  const worst = (['error', 'warning'] as const).find((level) => levels.includes(level));
+  if (worst) expect(summary.level).toBe(worst);
+  else expect(['good', 'unknown']).toContain(summary.level);
+}
+
 describe('the outputs agree', () => {
   const situations = SITUATIONS.filter(({ store }) => store === undefined || store === inject('store'));
 
@@ -600,6 +627,7 @@ describe('the outputs agree', () => {
     const world = new World(clock, receiver, service);
     await arrange(world);
     const { report, delivery, page, outputs, sentences } = await readAll(world, env);
+    if (report.database.reachable) await expectRows(world, report);
     const found = [...expected].sort();
     expect(outputs).toEqual({ json: found, page: found, gauge: found, doctor: found });
     expect(sentences.doctor).toEqual(sentences.json);

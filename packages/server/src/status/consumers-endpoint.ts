@@ -1,0 +1,142 @@
+/** `GET {base_url}/automation/consumers`: the consumers of the user of the token, and the diagnosis of each. */
+import { CONSUMERS_PATH, type Consumers, type Consumer as WireConsumer } from '@leadtap/contract';
+import { systemClock, toIso, toIsoOrNull } from '../clock.ts';
+import { listedConsumerPages, toGapsJson } from '../consumers/states.ts';
+import { consumerKeyOf } from '../consumers/store.ts';
+import { formatDuration } from '../formats.ts';
+import type { HookStore } from '../hooks/store.ts';
+import { type CallerEndpoint, READ_METHODS, type RefusalObserver } from '../http/endpoint.ts';
+import { type Exchange, jsonPayload } from '../http/exchange.ts';
+import {
+  type Accounts,
+  type Caller,
+  createIdentification,
+  type IdentificationOptions,
+} from '../http/identify.ts';
+import type { Limiter } from '../limits/limiter.ts';
+import type { PollStore } from '../poll/store.ts';
+import type { Store } from '../store/store.ts';
+import type { Moment } from './consumer-problems.ts';
+import { addTo, judge, noCounts, toStatus } from './consumers.ts';
+import type { InstanceMemory } from './instance.ts';
+import type { ConsumerStatus, ConsumersStatus } from './report.ts';
+import { conclude, findUrgent } from './rules.ts';
+import { countOf, inSentence, MAX_PENDING_LEADS, nameOf, secondsSince, waitingLeads } from './sentences.ts';
+
+export interface ConsumersEndpointOptions extends IdentificationOptions, RefusalObserver {
+  readonly store: PollStore & Pick<Store, 'consumers'>;
+  readonly accounts: Accounts;
+  /** The limiter of polls: both count together. */
+  readonly limiter: Limiter;
+  /** Writes the polls of the user that are in memory, so that a poll is listed at once. */
+  readonly flushUser: (userId: string) => Promise<void>;
+  readonly staleAfterMs?: number | undefined;
+  /** Knows the codes of refused polls. */
+  readonly instance: Pick<InstanceMemory, 'read'>;
+  /** Absent: there are no webhook subscriptions. */
+  readonly hooks?: HookStore | undefined;
+}
+
+export function createConsumersEndpoint(options: ConsumersEndpointOptions): CallerEndpoint {
+  const { store, hooks, flushUser, staleAfterMs, instance, observeRefusal, clock = systemClock } = options;
+  const sources = { consumers: store.consumers, hooks, leads: store };
+
+  async function list(exchange: Exchange, { token, user }: Caller) {
+    await flushUser(user.id);
+    const { tokenId } = consumerKeyOf(token);
+    const now = clock();
+    const moment = { generatedAt: toIso(now), refusals: instance.read().refusals };
+    const counts = noCounts();
+    const consumers: WireConsumer[] = [];
+    const query = { userId: user.id, maxPendingLeads: MAX_PENDING_LEADS, now };
+    for await (const page of listedConsumerPages(sources, query))
+      for (const listed of page) {
+        const judged = judge(listed, now, staleAfterMs);
+        addTo(counts, judged);
+        const status = toStatus(judged, now, staleAfterMs);
+        const isHeld = (listed.consumer?.heldUntil ?? 0) > now;
+        consumers.push({
+          name: status.name,
+          tokenId: status.tokenId,
+          isThisToken: status.tokenId === tokenId,
+          ...diagnosisOf(status, moment, isHeld),
+          firstPollAt: toIsoOrNull(listed.consumer?.firstPollAt ?? null),
+          lastPollAt: status.lastPollAt,
+          lastStatus: status.lastStatus,
+          usualIntervalS:
+            status.usualIntervalSeconds === null ? null : Math.round(status.usualIntervalSeconds),
+          state: status.state,
+          confirmedThrough: status.confirmedThrough,
+          deliveredThrough: status.deliveredThrough,
+          pendingLeads: status.waiting,
+          pendingSince: status.waitingSince,
+          gaps: toGapsJson(listed.consumer?.gaps ?? []),
+          skippedLeads: status.skipped,
+          skippedSince: status.skippedSince,
+          tokenEnded: status.tokenEnded,
+          isAwaited: status.isAwaited,
+          hook: status.hook,
+        });
+      }
+    const summary = summarize(consumers, counts, staleAfterMs);
+    return jsonPayload(exchange, 200, { summary, consumers } satisfies Consumers);
+  }
+
+  return {
+    path: CONSUMERS_PATH,
+    methods: READ_METHODS,
+    callers: createIdentification({ ...options, scope: 'leads:read' }),
+    answer: list,
+    observe: ({ problem }) => observeRefusal?.(problem?.parts.violatedPolicies ?? []),
+  };
+}
+
+type RowDiagnosis = Pick<WireConsumer, 'level' | 'problem' | 'message' | 'fix'>;
+
+function diagnosisOf(consumer: ConsumerStatus, moment: Moment, isHeld: boolean): RowDiagnosis {
+  const urgent = findUrgent(consumer, moment);
+  if (urgent)
+    return { level: urgent.severity, problem: urgent.kind, message: urgent.row, fix: urgent.userFix };
+  const nothing = { problem: null, fix: null };
+  if (consumer.lastPollAt === null) {
+    const message = 'has not polled yet';
+    return { ...nothing, level: 'unknown', message: withWaiting(consumer, message) };
+  }
+  const ago = `${formatDuration(secondsSince(moment, consumer.lastPollAt))} ago`;
+  if (consumer.state === 'inactive') return { ...nothing, level: 'inactive', message: `last polled ${ago}` };
+  const polled = `polled ${ago}${isAnswered(consumer.lastStatus) ? '' : `, answered with ${consumer.lastStatus}`}`;
+  const message = isHeld
+    ? 'at once: holds a poll'
+    : `${consumer.hook ? 'at once, by webhook: ' : ''}${polled}`;
+  return { ...nothing, level: 'good', message: withWaiting(consumer, message) };
+}
+
+const isAnswered = (status: number | null): boolean => status === 200 || status === 304;
+
+const withWaiting = ({ waiting }: ConsumerStatus, message: string): string =>
+  waiting === 0 ? message : `${waitingLeads(waiting)}; ${message}`;
+
+const LEVELS: readonly WireConsumer['level'][] = ['error', 'warning', 'unknown'];
+
+/** The most urgent problem, or what the diagnosis concludes from the rows. */
+function summarize(
+  rows: readonly WireConsumer[],
+  counts: ConsumersStatus,
+  staleAfterMs: number | undefined,
+): Consumers['summary'] {
+  const urgent = rows
+    .filter(({ problem }) => problem !== null)
+    .sort((a, b) => LEVELS.indexOf(a.level) - LEVELS.indexOf(b.level));
+  const [first] = urgent;
+  if (first) {
+    const others = urgent.length - 1;
+    const more = others === 0 ? '' : ` ${countOf(others, 'more needs', 'more need')} attention.`;
+    return { level: first.level, message: `${inSentence(nameOf(first))}: ${first.message}.${more}` };
+  }
+  const { good } = conclude(counts, [], staleAfterMs);
+  if (good !== null) return { level: 'good', message: good };
+  return {
+    level: 'unknown',
+    message: `Nothing polls ${counts.inactive === 0 ? 'yet' : 'at present'} with your tokens.`,
+  };
+}
