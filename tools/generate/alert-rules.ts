@@ -3,7 +3,7 @@ import { table } from './field-tables.ts';
 type Rules = typeof import('../../packages/server/src/status/rules.ts');
 type Rule = Rules['RULES'][number];
 
-const readRules = async (root: URL): Promise<readonly Rule[]> => {
+export const readRules = async (root: URL): Promise<readonly Rule[]> => {
   const { RULES }: Rules = await import(new URL('packages/server/dist/status/rules.js', root).href);
   return RULES;
 };
@@ -18,7 +18,7 @@ const toPascalCase = (name: string): string =>
 /** One alert for each rule that is an error or a warning. All instances report the same, or have a problem of their own: so the maximum. */
 export async function alertRules(root: URL): Promise<string> {
   const rules = (await readRules(root)).flatMap((rule) => rule.levels.map((level) => ({ ...rule, level })));
-  const alerts = rules.flatMap(({ name, level, title, docs }) =>
+  const alerts = rules.flatMap(({ name, level, title }) =>
     level === 'unknown'
       ? []
       : [
@@ -29,7 +29,7 @@ export async function alertRules(root: URL): Promise<string> {
           `          severity: ${level}`,
           `        annotations:`,
           `          summary: '${title}'`,
-          `          description: 'The status page and \`leadtap doctor\` say whom it concerns and what to do. See ${docs}.'`,
+          `          description: 'The status page and \`leadtap doctor\` say whom it concerns and what to do. The service explains it at /docs#${name}.'`,
           '',
         ],
   );
@@ -38,8 +38,8 @@ export async function alertRules(root: URL): Promise<string> {
 
 /** For docs/operations.md. */
 export async function problemTable(root: URL): Promise<string> {
-  const rows = (await readRules(root)).map(({ name, levels, title }) => [
-    ...[`\`${name}\``, levels.join(', '), title],
+  const rows = (await readRules(root)).map(({ name, levels, title, guide }) => [
+    ...[`\`${name}\``, levels.join(', '), `${title}. ${guide}`],
   ]);
-  return table(['name', 'level', 'meaning'], rows);
+  return table(['name', 'level', 'meaning, and what to do'], rows);
 }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { USER_LIMITS_TEXT } from '@leadtap/contract';
 import { openApiDocument } from '@leadtap/contract/openapi';
-import { alertRules, problemTable } from './alert-rules.ts';
+import { alertRules, problemTable, readRules } from './alert-rules.ts';
 import { clientContract } from './client-contract.ts';
 import { commandTable } from './command-table.ts';
 import { consoleTexts } from './console-texts.ts';
@@ -57,7 +57,10 @@ export async function generatedFiles(root: URL): Promise<readonly GeneratedFile[
     { path: 'packages/contract/openapi.json', text: `${JSON.stringify(openapi, null, 2)}\n` },
     { path: 'packages/client/src/contract.ts', text: clientContract(openapi) },
     { path: 'packages/console/src/contract-texts.json', text: consoleTexts() },
-    { path: 'packages/server/assets/docs.html', text: docsPage(version, docsStyle, docsScript) },
+    {
+      path: 'packages/server/assets/docs.html',
+      text: docsPage(version, docsStyle, docsScript, await readRules(root)),
+    },
     { path: 'docs/errors.md', text: errorsDocument() },
     { path: 'docs/integrations/pollers.md', text: pollersDocument() },
     {

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { loadSigningKeys, type SigningKeys, secretsOf } from './accounts/signing-keys.ts';
 import { makeVerifyToken } from './accounts/tokens.ts';
 import { type Clock, systemClock } from './clock.ts';
-import { type Config, describeDatabase } from './config.ts';
+import { type Config, describeDatabase, serviceUrl } from './config.ts';
 import { ConsumerRecorder } from './consumers/recorder.ts';
 import { createDelivery, type DeliveryOptions, MAX_SOCKETS } from './hooks/deliver.ts';
 import { createHookEndpoints } from './hooks/endpoint.ts';
@@ -12,7 +12,7 @@ import { addHookMetrics } from './hooks/metrics.ts';
 import { HookSender } from './hooks/sender.ts';
 import { allowedHosts } from './hooks/url.ts';
 import { consoleEndpoints } from './http/console.ts';
-import { docsEndpoints } from './http/docs.ts';
+import { docsEndpoints, redirectsToDocs } from './http/docs.ts';
 import { createRouter, type Endpoint, switchedOff } from './http/endpoint.ts';
 import { healthEndpoints } from './http/health.ts';
 import { HttpServer } from './http/server.ts';
@@ -191,7 +191,7 @@ export async function compose(
     intake,
     ...healthEndpoints({ ping: () => store.ping(), isStopping: () => stop.signal.aborted }),
     ...docsEndpoints({ version: VERSION, hasIntake: config.intake, hasConsole: config.console }),
-    ...(config.console ? consoleEndpoints({ hasHooks: hooks !== undefined }) : []),
+    ...(config.console ? consoleEndpoints({ hasHooks: hooks !== undefined }) : redirectsToDocs()),
   ];
 
   // The servers.
@@ -207,8 +207,13 @@ export async function compose(
       logDrop();
     },
   });
-  const privateTable = privateEndpoints({ metrics, readStatus, invocation });
-  const privateServer = new HttpServer(createRouter(privateTable, { logger }), { logger });
+  // The status page leads to `/docs`: it is also at the private address, where it names the public one.
+  const privateTable = [
+    ...privateEndpoints({ metrics, readStatus, invocation }),
+    ...docsEndpoints({ version: VERSION, hasIntake: config.intake }),
+  ];
+  const privateSite = { logger, publicUrl: serviceUrl(config) };
+  const privateServer = new HttpServer(createRouter(privateTable, privateSite), { logger });
 
   return {
     store,

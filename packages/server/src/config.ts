@@ -111,6 +111,13 @@ function readDatabase(settings: Settings): Database {
   return address;
 }
 
+/** The `{base_url}` by its configuration: that of clients, or where the service listens on this machine. */
+export function serviceUrl({ publicUrl, host, port, basePath }: Config): string {
+  if (publicUrl !== undefined) return publicUrl;
+  const name = { '0.0.0.0': 'localhost', '::': 'localhost' }[host] ?? host;
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}${basePath}`;
+}
+
 /** In the folder of the SQLite file; with PostgreSQL in `./data`. */
 export const defaultKeyFile = (database: Database, cwd: string): string =>
   database.kind === 'sqlite' ? join(dirname(database.file), 'signing.key') : resolve(cwd, 'data/signing.key');

@@ -4,6 +4,8 @@ import { codeBlock, Html, html } from './html.ts';
 import { intakeSection } from './intake-section.ts';
 import { pollingSection } from './polling-section.ts';
 import {
+  type DiagnosisEntry,
+  diagnosisSection,
   headersSection,
   leadSection,
   parametersSection,
@@ -23,6 +25,7 @@ const SECTIONS = [
   ['headers', 'Response headers'],
   ['rate-limits', 'Rate limits'],
   ['problems', 'Problems'],
+  ['diagnosis', 'Diagnosis'],
 ] as const;
 
 function startSection(endpoint: string): Html {
@@ -69,7 +72,12 @@ const navigation = html`<nav class="contents" aria-label="On this page"><ul>
 ${SECTIONS.map(([id, title]) => html`<li><a href="#${id}">${title}</a></li>\n`)}</ul></nav>`;
 
 /** `/docs`: one document without references to other files. The script remembers the theme; all else works without it. */
-export function docsPage(version: string, style: string, script: string): string {
+export function docsPage(
+  version: string,
+  style: string,
+  script: string,
+  rules: readonly DiagnosisEntry[],
+): string {
   const document = openApiDocument(version, BASE_URL);
   const endpoint = `${BASE_URL}${NEW_LEADS_PATH}`;
   return html`<!doctype html>
@@ -98,6 +106,7 @@ ${intakeSection(document, `${BASE_URL}${LEADS_PATH}`)}
 ${headersSection(document)}
 ${rateLimitsSection()}
 ${problemsSection()}
+${diagnosisSection(rules)}
 </main>
 </div>
 </body>

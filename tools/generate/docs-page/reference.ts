@@ -112,23 +112,60 @@ export function rateLimitsSection(): Html {
 }
 
 function problem(code: ProblemCode): Html {
-  const { status, title, meaning, integrator }: ProblemEntry = PROBLEMS[code];
-  return html`<article class="problem" aria-labelledby="${code}">
-<h3 id="${code}"><a href="#${code}">${code}</a> <span class="status s${Math.floor(status / 100)}">${status}</span></h3>
-<p class="title">${title}</p>
-${
-  meaning
-    ? html`<p>${prose(meaning)}</p>
-`
-    : ''
-}<p><strong>What to do:</strong> ${prose(integrator)}</p>
-</article>
-`;
+  const { status, title, meaning, integrator, operator }: ProblemEntry = PROBLEMS[code];
+  const advice = html`<p><strong>What to do:</strong> ${prose(integrator)}</p>\n`;
+  return article({
+    ...{ id: `problem-${code}`, name: code, badge: String(status), title },
+    kind: `s${Math.floor(status / 100)}`,
+    texts: [
+      ...(meaning ? [html`<p>${prose(meaning)}</p>\n`] : []),
+      advice,
+      ...(operator ? [html`<p><strong>As the operator:</strong> ${prose(operator)}</p>\n`] : []),
+    ],
+  });
 }
+
+interface Article {
+  readonly id: string;
+  readonly name: string;
+  readonly badge: string;
+  /** The class of the badge. */
+  readonly kind: string;
+  readonly title: string;
+  readonly texts: readonly Html[];
+}
+
+const article = ({ id, name, badge, kind, title, texts }: Article): Html =>
+  html`<article class="problem" aria-labelledby="${id}">
+<h3 id="${id}"><a href="#${id}">${name}</a> <span class="status ${kind}">${badge}</span></h3>
+<p class="title">${title}</p>
+${texts}</article>
+`;
 
 export function problemsSection(): Html {
   return html`<section aria-labelledby="problems">
 <h2 id="problems">Problems</h2>
 <p>${prose('Every response with a status of 400 or above is an RFC 9457 problem, `application/problem+json`. Use its `code` in programs, show its `detail` to people, and quote its `requestId` when you ask for help. The checks of a poll are made in this order: token (401), rate limit (429), user (404), plan (403), scope (403), query (400).')}</p>
 ${PROBLEM_CODES.map(problem)}</section>`;
+}
+
+/** A rule of the diagnosis, as the page explains it. */
+export interface DiagnosisEntry {
+  readonly name: string;
+  readonly levels: readonly string[];
+  readonly title: string;
+  readonly guide: string;
+}
+
+/** What the operator reads on the status page. Messages and alerts lead to `/docs#name`. */
+export function diagnosisSection(rules: readonly DiagnosisEntry[]): Html {
+  return html`<section aria-labelledby="diagnosis">
+<h2 id="diagnosis">Diagnosis</h2>
+<p>${prose('For the operator: what the status page, `leadtap doctor` and the alerts find. An error means that leads are not picked up, or soon cannot be. A warning means: look into it. Unknown means that it cannot be said yet.')}</p>
+${rules.map(({ name, levels, title, guide }) =>
+  article({
+    ...{ id: name, name, badge: levels.join(', '), title, texts: [html`<p>${prose(guide)}</p>\n`] },
+    kind: levels.includes('error') ? 's5' : 's4',
+  }),
+)}</section>`;
 }

@@ -1,6 +1,6 @@
 import process from 'node:process';
 import type { Command } from 'commander';
-import { describeDatabase } from '../config.ts';
+import { describeDatabase, serviceUrl } from '../config.ts';
 import { addCommand } from './command.ts';
 import { type CommandContext, loadConfig } from './context.ts';
 import { checkDatabase } from './doctor/database.ts';
@@ -78,7 +78,7 @@ async function* runChecks(context: CommandContext): AsyncGenerator<Finding> {
   yield checkClock(clock(), database.server);
   yield await checkPort(config);
   yield await checkMetricsPort(config, instance);
-  if (database.report) yield* toFindings(database.report);
+  if (database.report) yield* toFindings(database.report, serviceUrl(config));
 }
 
 function toFinding(error: unknown): Finding {

@@ -116,7 +116,7 @@ function schemaFailure(
       'unavailable',
       `a newer Leadtap has updated ${database}: its schema has version ${found}, this program supports version ${expected}. Nothing was changed.`,
       'Update this Leadtap.',
-      'To stay at this version, restore the backup that was made before the update: docs/operations.md, "Back it up", has the steps.',
+      'To stay at this version, stop the service and restore the backup that was made before the update. With SQLite, also remove the files -wal and -shm of the database.',
     );
   return new Failure(
     'unavailable',
@@ -134,7 +134,7 @@ const changedMigrationFailure = (
     'unavailable',
     `another version of Leadtap made the database${place === undefined ? '' : ` (${place})`}, and this version cannot update it: ${message}. Nothing was changed.`,
     'To continue with this database, run the version of Leadtap that made it.',
-    `To change to this version, run \`leadtap org export\` and \`leadtap leads export\` of that version, name a new database in ${setting}, and run \`leadtap org apply\` and \`leadtap leads import --historical\` of this one: docs/operations.md has the steps.`,
+    `To change to this version, run \`leadtap org export\` and \`leadtap leads export\` of that version, name a new database in ${setting}, and run \`leadtap org apply\` and \`leadtap leads import --historical\` of this one.`,
   );
 
 const NO_SPACE = ['ENOSPC', 'EDQUOT'];

@@ -27,12 +27,12 @@ Every command migrates first, unless LEADTAP_AUTO_MIGRATE=false: then only this 
 It is safe to run it twice, and from several places at once.
 
 With PostgreSQL it creates the schema leadtap and the roles leadtap_owner, leadtap_service and leadtap_writer. If its login
-may not create roles, it continues without them and says so. The service needs only leadtap_service: docs/postgresql.md
-shows how to run it with these rights.
+may not create roles, it continues without them and says so. The service needs only leadtap_service: with
+LEADTAP_AUTO_MIGRATE=false, a login that is IN ROLE leadtap_service is enough for it.
 
 With --from, --to or both it moves an SQLite database to PostgreSQL instead, and verifies the copy. The default of both
 is LEADTAP_DATABASE_URL. Stop the service first. To continue after an interruption, run the same command again.
-See docs/postgresql.md, "Move from SQLite".`,
+Then set LEADTAP_DATABASE_URL to the new database, keep the signing key, and start the service.`,
     examples: [
       'leadtap migrate',
       'leadtap migrate --from sqlite:./data/leadtap.db --to postgres://leadtap:secret@db.example.com:5432/leadtap',

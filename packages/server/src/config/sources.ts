@@ -126,10 +126,7 @@ function explainUnknownName(name: string, text: string): Omit<ConfigProblem, 'na
     return { problem: message, fix };
   }
   const nearest = nearestName(name, VARIABLE_NAMES);
-  const fix =
-    nearest === undefined
-      ? 'Remove it. docs/configuration.md lists all variables.'
-      : `Did you mean ${nearest}?`;
+  const fix = nearest === undefined ? 'Remove it, or check its spelling.' : `Did you mean ${nearest}?`;
   return { problem: 'there is no such variable', fix };
 }
 

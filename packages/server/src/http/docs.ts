@@ -45,7 +45,7 @@ export function relativeUrl(requestUrl = '', page = ''): string {
   return lastSegment === '' ? page : `${lastSegment}/${page}`;
 }
 
-/** `/openapi.json`, the documentation page at `/docs`, and the redirect from `/` to it unless the console is there. */
+/** `/openapi.json` and the documentation page at `/docs`. */
 export function docsEndpoints({
   version,
   hasIntake = false,
@@ -66,16 +66,20 @@ export function docsEndpoints({
     const body = page.replaceAll('%BASE_URL%', () => escapeHtml(exchange.baseUrl()));
     return textPayload(exchange, 'text/html; charset=utf-8', body);
   };
-  const toDocs = (exchange: Exchange) => redirect(exchange, relativeUrl(exchange.request.url, 'docs'));
-
-  const row = (path: string, answer: OpenEndpoint['answer']): OpenEndpoint => ({
-    path,
-    methods: READ_METHODS,
-    answer,
-  });
-  const rows = [row('/openapi.json', answerOpenApi), row('/docs', answerPage)];
-  return hasConsole ? rows : [...rows, row('', toDocs), row('/', toDocs)];
+  return [row('/openapi.json', answerOpenApi), row('/docs', answerPage)];
 }
+
+/** For a service without the console. */
+export function redirectsToDocs(): OpenEndpoint[] {
+  const toDocs = (exchange: Exchange) => redirect(exchange, relativeUrl(exchange.request.url, 'docs'));
+  return [row('', toDocs), row('/', toDocs)];
+}
+
+const row = (path: string, answer: OpenEndpoint['answer']): OpenEndpoint => ({
+  path,
+  methods: READ_METHODS,
+  answer,
+});
 
 /**
  * The text contains the URL that the request was sent to. `no-cache` makes shared caches revalidate it, so that a URL that one

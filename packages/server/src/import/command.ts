@@ -59,7 +59,7 @@ Examples:
   leadtap leads import termine.csv --date-format "DD.MM.YYYY HH:mm" --time-zone Europe/Berlin
   leadtap leads import archive.ndjson.gz --historical      old leads: keep createdAt, do not deliver them
 
-Lines with errors are reported and skipped, and the exit code is then 1. docs/getting-leads-in.md has more.`;
+Lines with errors are reported and skipped, and the exit code is then 1.`;
 
 export interface ImportFlags extends Omit<ReportOptions, 'localTimeZone'>, CsvFlags {
   readonly company?: string;

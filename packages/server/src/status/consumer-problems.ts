@@ -92,7 +92,7 @@ export const describeEnded: DescribeConsumer = (consumer) => {
     ...{ message: messageOf(consumer, row), row },
     fix: `Put the new token into the automation, or switch the automation off. To issue one: ${issueCommand(consumer)}.`,
     userFix: `${ASK_FOR_TOKEN} If you no longer need the automation, switch it off.`,
-    ...(ending === 'expired' && { docs: 'docs/errors.md#token-expired' }),
+    ...(ending === 'expired' && { docs: '/docs#problem-token-expired' }),
   };
 };
 
@@ -115,11 +115,11 @@ function lastRefusalOf(
       fixes: {
         fix: 'The table of refusals has the codes.',
         userFix: 'The last run of the automation in its platform shows the answer, which says what to do.',
-        docs: 'docs/errors.md',
+        docs: '/docs#problems',
       },
     };
   const { integrator: userFix } = PROBLEMS[code];
-  const fixes = { fix: fixOf(code, consumer.userId), userFix, docs: `docs/errors.md#${code}` };
+  const fixes = { fix: fixOf(code, consumer.userId), userFix, docs: `/docs#problem-${code}` };
   return { text: `${consumer.lastStatus} ${code}`, fixes };
 }
 
@@ -143,7 +143,7 @@ export const describeStale: DescribeConsumer = (consumer, moment) => {
   if (tokenExpiresAt !== null && secondsSince(moment, tokenExpiresAt) >= 0)
     return found(`; its token expired ${formatDuration(secondsSince(moment, tokenExpiresAt))} ago`, {
       ...{ fix: renewFix(consumer), userFix: ASK_FOR_TOKEN },
-      docs: 'docs/errors.md#token-expired',
+      docs: '/docs#problem-token-expired',
     });
   const refusal = lastRefusalOf(moment, consumer);
   if (refusal) return found(`; its last poll was refused with ${refusal.text}`, refusal.fixes);
@@ -214,7 +214,7 @@ export function findRefusedWithoutUser(facts: Facts): Found | undefined {
       return {
         message: `${subjectOf(first)} polls, but is refused with ${status} ${code}.`,
         fix: fixOf(code, first.userId),
-        docs: `docs/errors.md#${code}`,
+        docs: `/docs#problem-${code}`,
       };
   }
   return undefined;

@@ -1,4 +1,5 @@
 /** The operator's page `/status`: the report as HTML, without inline styles or scripts. */
+import type { ProblemCode } from '@leadtap/contract';
 import { escapeHtml } from '../escape.ts';
 import { formatBytes, formatCount, formatDuration, formatTime } from '../formats.ts';
 import { CLIENT_CLOSED_REQUEST } from '../http/exchange.ts';
@@ -67,7 +68,7 @@ function summarySection({ problems, good, note }: StatusReport): Html {
     text === null ? NO_HTML : html`<div class="finding ${kind}" data-key="${kind}"><p>${text}</p></div>`;
   const findings = problems.map(
     ({ kind, severity, message, fix, docs }) =>
-      html`<div class="finding ${severity}" data-key="${kind}"><p>${message}</p><p class="fix">${withCode(fix)} <span class="docs">See ${docs} in the repository</span></p></div>`,
+      html`<div class="finding ${severity}" data-key="${kind}"><p>${message}</p><p class="fix">${withCode(fix)} <a class="docs" href="${docs.slice(1)}">About ${docs.replace(/.*#(problem-)?/, '')}</a></p></div>`,
   );
   return html`<section class="summary" role="status" aria-label="Summary">${sentence}${findings}</section>`;
 }
@@ -230,13 +231,20 @@ function hookOf({ hook }: ConsumerStatus, report: StatusReport): Html {
   return html`${event}, ${response}${times}${several}${badge(state, true)}`;
 }
 
+const problemLink = (code: ProblemCode): Html => html`<a href="docs#problem-${code}">${code}</a>`;
+
 const SHOWN_ERRORS = 5;
 
 function errorsSection(report: StatusReport): Html {
   if (report.errors.length === 0) return NO_HTML;
   const rows = report.errors.map(({ at, status, code, requestId, path }) => ({
     key: `${at} ${requestId}`,
-    cells: [exactTime(at, report), html`${badge(status, true)} ${code}`, idText(requestId), html`${path}`],
+    cells: [
+      exactTime(at, report),
+      html`${badge(status, true)} ${problemLink(code)}`,
+      idText(requestId),
+      html`${path}`,
+    ],
   }));
   const columns = ['Time', 'Problem', 'Request id', 'Path'];
   return html`<section data-key="errors" aria-labelledby="errors"><h2 id="errors">Last errors</h2>
@@ -251,7 +259,7 @@ function refusalsSection(report: StatusReport): Html {
     return {
       key: code,
       cells: [
-        html`${badge(status, status >= 500)} ${code}`,
+        html`${badge(status, status >= 500)} ${problemLink(code)}`,
         html`${formatCount(count)}`,
         ago(lastAt, report),
         refusedConsumers(refusal),
@@ -261,7 +269,7 @@ function refusalsSection(report: StatusReport): Html {
   });
   const columns = ['Problem', 'Requests', 'Last', 'Consumers', 'What to do'];
   return html`<section data-key="refusals" aria-labelledby="refusals"><h2 id="refusals">Refusals</h2>
-<p class="note">Requests to this instance that were answered with a problem. docs/errors.md in the repository explains each code.</p>
+<p class="note">Requests to this instance that were answered with a problem.</p>
 ${renderTable({ name: 'refusals', columns, rows })}</section>`;
 }
 

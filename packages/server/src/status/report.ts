@@ -38,7 +38,7 @@ export interface StatusProblem {
   readonly message: string;
   /** What to do. Commands are between backticks. */
   readonly fix: string;
-  /** The page of the documents, with its section. */
+  /** Where the service explains it, below its base address: `/docs#kind`, or `/docs#problem-code`. */
   readonly docs: string;
 }
 

@@ -41,8 +41,8 @@ export interface Rule {
   readonly levels: readonly [Level, ...Level[]];
   /** What is wrong, without names and numbers, for the alert and the documents. */
   readonly title: string;
-  /** The page of the documents, with its section. */
-  readonly docs: string;
+  /** What it means and what to do, whomever it concerns: for the page at `/docs` and docs/operations.md. Markdown with code spans only. */
+  readonly guide: string;
   /** Undefined if there is no such problem. */
   readonly find: (facts: Facts) => Found | undefined;
   /** For the user of one consumer that has this problem. */
@@ -68,8 +68,6 @@ const MAX_STAMPS_AHEAD_S = 60;
 const FAILED_MINUTES = 5;
 const MAX_BACKUP_AGE_DAYS = 7;
 
-const HOOK_DOCS = 'docs/operations.md#webhooks-that-fail';
-
 /** The lead that has been waiting longest comes first. */
 const waitingSince = (consumer: ConsumerStatus): string =>
   consumer.waitingSince ?? consumer.unconfirmedSince ?? '';
@@ -80,7 +78,8 @@ export const RULES: readonly Rule[] = [
     name: 'database-unreachable',
     levels: ['error'],
     title: 'The database is unreachable',
-    docs: 'docs/faults.md',
+    guide:
+      'Polls are answered with 503, and clients retry: no lead is lost. `leadtap doctor` says what is wrong. The service connects again by itself.',
     find: ({ database }) =>
       database.reachable
         ? undefined
@@ -93,7 +92,8 @@ export const RULES: readonly Rule[] = [
     name: 'consumers-unknown',
     levels: ['error'],
     title: 'The consumers cannot be read',
-    docs: 'docs/faults.md',
+    guide:
+      'The database is slow, so it is not known who polls. Polls are answered as usual. If it lasts, search the log for "the consumers could not be read".',
     find: ({ database, consumers }) =>
       database.reachable && consumers === null
         ? {
@@ -106,28 +106,32 @@ export const RULES: readonly Rule[] = [
     name: 'leads-skipped',
     levels: ['error'],
     title: 'A consumer has skipped leads: its position is past them, but they were never sent to it',
-    docs: 'docs/operations.md#problems',
+    guide:
+      'For example, a client polls with the time of its own clock, or without `since` while more leads come than fit into its page. Let it poll once with the `since` that the status page names, and then continue with the address in `Link`. It is found for 7 days, or until then.',
     describe: describeSkipped,
   }),
   consumerRule({
     name: 'token-revoked-in-use',
     levels: ['error'],
     title: 'A consumer still polls with a token that has ended: revoked, expired, or of a removed key',
-    docs: 'docs/errors.md#token-revoked',
+    guide:
+      'It is refused with 401. Put a new token into the automation (`leadtap token issue --user ID`), or switch the automation off. The automation keeps its position.',
     describe: describeEnded,
   }),
   consumerRule({
     name: 'consumers-stale',
     levels: ['error'],
     title: 'A consumer has stopped polling',
-    docs: 'docs/consumers.md#who-polls-and-who-has-stopped',
+    guide:
+      'Look in its platform whether the automation is switched on and what its last run says. If it was switched off for good, revoke its token: `leadtap token revoke ID`.',
     describe: describeStale,
   }),
   consumerRule({
     name: 'leads-waiting',
     levels: ['error'],
     title: 'Leads wait for a consumer for more than an hour and four of its usual intervals',
-    docs: 'docs/operations.md#problems',
+    guide:
+      'It has stopped, or it polls and does not advance (it must follow the address in `Link` until a page is empty), or its webhook accepts events and it never polls. Revoke tokens that are no longer needed.',
     describe: describeWaiting,
     sortKey: waitingSince,
   }),
@@ -135,7 +139,8 @@ export const RULES: readonly Rule[] = [
     name: 'consumers-limited',
     levels: ['warning', 'error'],
     title: 'Leads wait for a consumer that is refused with 429',
-    docs: 'docs/errors.md#rate-limit-exceeded',
+    guide:
+      'Let it poll every 2 minutes, or with `Prefer: wait=50`. All tokens of a user share the limits. It is an error after 15 minutes.',
     describe: describeLimited,
     sortKey: waitingSince,
   }),
@@ -143,7 +148,8 @@ export const RULES: readonly Rule[] = [
     name: 'hooks-disabled',
     levels: ['error'],
     title: 'A webhook subscription is disabled',
-    docs: HOOK_DOCS,
+    guide:
+      'Its receiver has accepted nothing for 3 days. `leadtap hooks list` shows what the receiver answered. `leadtap hooks send-test ID` enables it if the receiver accepts again.',
     find: (facts) =>
       findHooks(
         facts,
@@ -157,7 +163,8 @@ export const RULES: readonly Rule[] = [
     name: 'hooks-failing',
     levels: ['warning', 'error'],
     title: 'The events of a webhook subscription are not accepted',
-    docs: HOOK_DOCS,
+    guide:
+      'What was not accepted is sent again, and no lead is lost. It is an error after 15 minutes. `leadtap hooks list` shows what the receiver answered. 404 or 410: the automation was deleted or switched off. 401 or 403: it refuses events. 429 or 5xx: the platform is overloaded or down, so wait. 3xx: its address has changed. `-`: no connection, no response within 10 seconds, or no valid certificate.',
     find: (facts) => {
       const found = findHooks(
         facts,
@@ -173,7 +180,8 @@ export const RULES: readonly Rule[] = [
     name: 'requests-failed',
     levels: ['error'],
     title: 'Requests were answered with a 5xx',
-    docs: 'docs/errors.md#internal-error',
+    guide:
+      'Of one instance, in the last 5 minutes. Search the log for a request id of "Last errors" on the status page: its lines have the cause.',
     find: (facts) => {
       const failed = facts.errors.filter(({ at }) => secondsSince(facts, at) < FAILED_MINUTES * 60).length;
       if (failed === 0) return undefined;
@@ -192,7 +200,8 @@ export const RULES: readonly Rule[] = [
     name: 'disk-low',
     levels: ['warning', 'error'],
     title: 'The disk of the database is almost full',
-    docs: 'docs/faults.md#sqlite',
+    guide:
+      'Less than 256 MiB are free; less than 16 MiB is an error. When the disk is full, polls are answered as usual, and leads that are sent get 503. Delete other files from this disk.',
     find: ({ disk }) =>
       disk && disk.freeBytes < LOW_FREE_BYTES
         ? {
@@ -206,7 +215,8 @@ export const RULES: readonly Rule[] = [
     name: 'redis-unreachable',
     levels: ['warning'],
     title: 'Redis is unreachable',
-    docs: 'docs/faults.md#redis',
+    guide:
+      'Of one instance: it counts the rate limits by itself, and connects again by itself. `leadtap doctor` says why it cannot.',
     find: ({ redis }) =>
       redis === null || redis.reachable
         ? undefined
@@ -219,7 +229,7 @@ export const RULES: readonly Rule[] = [
     name: 'stamps-ahead',
     levels: ['warning'],
     title: 'The newest lead is dated more than a minute ahead of the clock',
-    docs: 'docs/delivery.md#what-is-not-guaranteed',
+    guide: 'After a large import, wait. Otherwise check the clocks of this machine and of the database.',
     find: ({ database: { stampsAheadSeconds } }) =>
       (stampsAheadSeconds ?? 0) > MAX_STAMPS_AHEAD_S
         ? {
@@ -232,7 +242,7 @@ export const RULES: readonly Rule[] = [
     name: 'consumers-refused',
     levels: ['warning'],
     title: 'A consumer polls, but is refused',
-    docs: 'docs/errors.md',
+    guide: 'The status page has the code of the refusal, and `/docs#problems` explains each code.',
     find: (facts) =>
       findConsumers(facts, 'consumers-refused', describeRefused) ?? findRefusedWithoutUser(facts),
     describe: describeRefused,
@@ -241,7 +251,8 @@ export const RULES: readonly Rule[] = [
     name: 'leads-silent',
     levels: ['warning'],
     title: 'No new lead has come in for longer than usual',
-    docs: 'docs/getting-leads-in.md',
+    guide:
+      'Compared with the same hours of the two weeks before. Check the programs that send leads, and their tokens. `leadtap leads list --limit 5` shows the last ones.',
     find: (facts) =>
       facts.leads.isSilent && facts.leads.latestAt !== null
         ? {
@@ -254,7 +265,8 @@ export const RULES: readonly Rule[] = [
     name: 'tokens-expiring',
     levels: ['warning'],
     title: 'A token that polls expires within 7 days',
-    docs: 'docs/errors.md#token-expired',
+    guide:
+      'Issue a new token (`leadtap token issue --user ID`) and put it into the automation. The automation keeps its position.',
     describe: describeExpiring,
     sortKey: ({ tokenExpiresAt }) => tokenExpiresAt ?? '',
   }),
@@ -262,7 +274,7 @@ export const RULES: readonly Rule[] = [
     name: 'backup-old',
     levels: ['warning'],
     title: `The last backup is older than ${MAX_BACKUP_AGE_DAYS} days`,
-    docs: 'docs/operations.md#back-it-up',
+    guide: 'Check the job that makes backups. Only `leadtap backup` is known, not backups by other means.',
     find: (facts) => {
       const lastAt = facts.backup?.lastAt ?? null;
       const age = lastAt === null ? 0 : secondsSince(facts, lastAt);
@@ -278,7 +290,8 @@ export const RULES: readonly Rule[] = [
     name: 'proxy-not-trusted',
     levels: ['warning'],
     title: 'A proxy for https is not trusted, so that links begin with http',
-    docs: 'docs/configuration.md#behind-a-proxy',
+    guide:
+      'Of one instance. Set `LEADTAP_TRUST_PROXY` to the address of the proxy, and `LEADTAP_PUBLIC_URL` to the base address. Then start the service again.',
     find: ({ untrustedProxy: address }) =>
       address === null
         ? undefined
@@ -291,7 +304,7 @@ export const RULES: readonly Rule[] = [
     name: 'consumers-awaited',
     levels: ['unknown'],
     title: 'The service was unavailable, or the clock was set back, and consumers have not polled yet since',
-    docs: 'docs/operations.md#problems',
+    guide: 'Wait: a consumer that does not poll within one and a half of its usual intervals is then named.',
     find: findAwaited,
     describe: describeAwaited,
   },
@@ -300,9 +313,9 @@ export const RULES: readonly Rule[] = [
 const URGENCY: readonly Level[] = ['error', 'warning', 'unknown'];
 
 export function diagnose(facts: Facts, staleAfterMs?: number): Diagnosis {
-  const problems = RULES.flatMap(({ name, levels, docs, find }): StatusProblem[] => {
+  const problems = RULES.flatMap(({ name, levels, find }): StatusProblem[] => {
     const found = find(facts);
-    return found ? [{ kind: name, severity: levels[0], docs, ...found }] : [];
+    return found ? [{ kind: name, severity: levels[0], docs: `/docs#${name}`, ...found }] : [];
   }).sort((a, b) => URGENCY.indexOf(a.severity) - URGENCY.indexOf(b.severity));
   return { ...conclude(facts.consumers, problems, staleAfterMs), problems };
 }

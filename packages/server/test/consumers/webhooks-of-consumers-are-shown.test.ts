@@ -189,15 +189,14 @@ describe('the status page', () => {
       healthy: false,
       hooks: { active: 0, failing: 1, disabled: 1, failingLong: 0 },
     });
-    const docs = 'docs/operations.md#webhooks-that-fail';
     expect(problems).toMatchObject([
       {
-        ...{ kind: 'hooks-disabled', severity: 'error', docs },
+        ...{ kind: 'hooks-disabled', severity: 'error', docs: '/docs#hooks-disabled' },
         message: '1 webhook subscription is disabled: no event was accepted for 3 days. Of C (user boss).',
         fix: expect.stringContaining('`leadtap hooks send-test ID` enables one'),
       },
       {
-        ...{ kind: 'hooks-failing', severity: 'warning', docs },
+        ...{ kind: 'hooks-failing', severity: 'warning', docs: '/docs#hooks-failing' },
         message: '1 webhook subscription is failing: the last event was not accepted. Of B (user boss).',
         fix: expect.stringContaining('`leadtap hooks list` shows what the receivers answered'),
       },

@@ -57,10 +57,10 @@ test('the limits', () => {
 });
 
 test.each(PROBLEM_CODES)('%s under its own anchor, with status, title and what to do', (code) => {
-  const article = new RegExp(`<article class="problem" aria-labelledby="${code}">[\\s\\S]*?</article>`).exec(
-    page,
-  )?.[0];
-  expect(article).toContain(`<h3 id="${code}">`);
+  const article = new RegExp(
+    `<article class="problem" aria-labelledby="problem-${code}">[\\s\\S]*?</article>`,
+  ).exec(page)?.[0];
+  expect(article).toContain(`<h3 id="problem-${code}">`);
   expect(article).toContain(`>${PROBLEMS[code].status}</span>`);
   expect(article).toContain(PROBLEMS[code].title);
   expect(article).toMatch(/<strong>What to do:<\/strong> .{10,}/);

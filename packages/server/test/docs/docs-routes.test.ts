@@ -1,11 +1,11 @@
 import { openApiDocument } from '@leadtap/contract/openapi';
 import { inject } from 'light-my-request';
 import { expect, test } from 'vitest';
-import { type DocsOptions, docsEndpoints } from '../../src/http/docs.ts';
+import { type DocsOptions, docsEndpoints, redirectsToDocs } from '../../src/http/docs.ts';
 import { createRouter } from '../../src/http/endpoint.ts';
 
 const serve = (options: Partial<DocsOptions> = {}, basePath = '/api') =>
-  createRouter(docsEndpoints({ version: '1.2.3', ...options }), { basePath });
+  createRouter([...docsEndpoints({ version: '1.2.3', ...options }), ...redirectsToDocs()], { basePath });
 const listener = serve();
 
 const get = (url: string, headers: Record<string, string> = {}) =>

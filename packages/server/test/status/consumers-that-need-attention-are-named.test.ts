@@ -57,7 +57,7 @@ describe('tokens that expire', () => {
     expect(report.consumers?.listed[0]?.tokenExpiresAt).toBe('2026-03-05T09:30:00.000Z');
     expect(report.problems).toEqual([
       {
-        ...{ kind: 'tokens-expiring', severity: 'warning', docs: 'docs/errors.md#token-expired' },
+        ...{ kind: 'tokens-expiring', severity: 'warning', docs: '/docs#tokens-expiring' },
         message: 'The token of n8n, sales (user boss) expires in 3 days.',
         fix: "Issue a new token and put it into the automation: `leadtap token issue --user boss --name 'n8n, sales'`. The automation keeps its position.",
       },
@@ -106,7 +106,7 @@ describe('tokens that expire', () => {
     const { problems } = await readStatus(service);
     expect(problems).toMatchObject([
       {
-        ...{ kind: 'consumers-stale', severity: 'error', docs: 'docs/errors.md#token-expired' },
+        ...{ kind: 'consumers-stale', severity: 'error', docs: '/docs#problem-token-expired' },
         message: 'zapier (user boss) has not polled for 1 h; its token expired 50 min ago.',
         fix: expect.stringContaining('`leadtap token issue --user boss --name zapier`'),
       },
@@ -154,7 +154,7 @@ describe('consumers that are refused', () => {
         ...{ kind: 'consumers-refused', severity: 'warning' },
         message: 'make (user starter) polls, but is refused with 403 professional-plan-required.',
         fix: 'No lead is lost. If the user has bought the plan: `leadtap user set starter --plan PROFESSIONAL`.',
-        docs: 'docs/errors.md#professional-plan-required',
+        docs: '/docs#problem-professional-plan-required',
       },
     ]);
     expect(report.summary).toBe(report.problems[0]?.message);
@@ -166,7 +166,7 @@ describe('consumers that are refused', () => {
     await (await add({ name: 'make', userId: 'starter' }))();
     const other = await startService({ clock, beside: service });
     expect((await readStatus(other)).problems).toMatchObject([
-      { message: 'make (user starter) polls, but is refused with 403.', docs: 'docs/errors.md' },
+      { message: 'make (user starter) polls, but is refused with 403.', docs: '/docs#problems' },
     ]);
   });
 });

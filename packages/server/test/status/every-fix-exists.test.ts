@@ -1,4 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { PROBLEM_CODES } from '@leadtap/contract';
 import { describe, expect, it } from 'vitest';
 import { EXIT_CODES } from '../../src/cli/exit.ts';
@@ -13,6 +15,7 @@ import type {
 import { diagnose, RULES } from '../../src/status/rules.ts';
 import { fixOf } from '../../src/status/sentences.ts';
 import { terminalWithUsers } from '../cli/terminal.ts';
+import { getDocsPage } from '../docs/docs-page.ts';
 
 const YESTERDAY = '2026-03-01T09:30:00.000Z';
 const ERROR: RequestError = {
@@ -81,13 +84,6 @@ const PROBLEMS: readonly StatusProblem[] = [
 const commandsIn = (text: string): string[] =>
   [...text.matchAll(/`leadtap ([^`]+)`/g)].map(([, command = '']) => command);
 
-/** In the words of GitHub: lower case, spaces become hyphens, other characters go. */
-const anchorOf = (heading: string): string =>
-  heading
-    .toLowerCase()
-    .replace(/[^\w\- ]/g, '')
-    .replaceAll(' ', '-');
-
 describe('what the status page tells to do', () => {
   it('is there for every kind of problem', () => {
     const found = new Set(PROBLEMS.map(({ kind, severity }) => `${kind} ${severity}`));
@@ -122,16 +118,27 @@ describe('what the status page tells to do', () => {
     }
   });
 
-  it('is a section that the documents have', () => {
-    const pages = new Set([
+  it('is explained at /docs', async () => {
+    const anchors = [...(await getDocsPage()).matchAll(/<h\d id="([^"]+)"/g)].map(([, id]) => `/docs#${id}`);
+    const linked = [
       ...PROBLEMS.map(({ docs }) => docs),
-      ...PROBLEM_CODES.map((code) => `docs/errors.md#${code}`),
-    ]);
-    for (const page of pages) {
-      const [path = '', anchor] = page.split('#');
-      const text = readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8');
-      const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading));
-      if (anchor !== undefined) expect(headings, page).toContain(anchor);
-    }
+      ...RULES.map(({ name }) => `/docs#${name}`),
+      ...PROBLEM_CODES.map((code) => `/docs#problem-${code}`),
+    ];
+    expect(linked.filter((page) => !anchors.includes(page))).toEqual([]);
   });
+});
+
+it('no message names a file of the repository, which most installations do not have', () => {
+  const folder = fileURLToPath(new URL('../../src', import.meta.url));
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    /\.ts$/.test(file),
+  );
+  const found = files.flatMap((file) =>
+    readFileSync(join(folder, file), 'utf8')
+      .split('\n')
+      .filter((line) => /docs\/[\w-]+\.md|repository/.test(line) && !/^\s*(\/?\*|\/\/)/.test(line))
+      .map((line) => `${file}: ${line.trim()}`),
+  );
+  expect(found).toEqual([]);
 });

@@ -30,7 +30,7 @@ describe('refusals', () => {
       },
     ]);
     const page = await readPage(service);
-    expect(page).toContain('professional-plan-required</th>');
+    expect(page).toContain('professional-plan-required</a></th>');
     expect(page).toMatch(/<bdi title="make">make<\/bdi> \(<bdi title="starter">starter<\/bdi>\): 4<\/li>/);
     expect(page).toContain('<code>leadtap user set starter --plan PROFESSIONAL</code>');
     clock.advance(24 * 3_600_000);

@@ -43,7 +43,7 @@ describe('no new lead', () => {
     expect(leads).toMatchObject({ isSilent: true, latestAt: '2026-03-16T09:30:00.001Z' });
     expect(problems).toMatchObject([
       {
-        ...{ kind: 'leads-silent', severity: 'warning', docs: 'docs/getting-leads-in.md' },
+        ...{ kind: 'leads-silent', severity: 'warning', docs: '/docs#leads-silent' },
         message: 'No lead has come in for 30 min, which is unusual at this time of the week.',
       },
     ]);

@@ -39,6 +39,17 @@ describe('the private address', () => {
       expect((await fetch(at(path))).status, path).toBe(404);
   });
 
+  it('has the documents that the page leads to, with the public address in them', async () => {
+    const env = { LEADTAP_PUBLIC_URL: 'https://leads.acme.test', LEADTAP_CONSOLE: 'off' };
+    const service = await startService({ env });
+    await fetch(`${service.url}/automation/new-leads`);
+    const [, link = ''] = /href="(docs#[^"]+)"/.exec(await readPage(service)) ?? [];
+    expect(link).toBe('docs#problem-token-missing');
+    const docs = await (await fetch(new URL(link, service.statusUrl))).text();
+    expect(docs).toContain('<h3 id="problem-token-missing">');
+    expect(docs).toContain('https://leads.acme.test/automation/new-leads');
+  });
+
   it('allows the page its own files only, and keeps it out of caches and frames', async () => {
     const { headers } = await fetch(at('/status'));
     expect(headers.get('content-type')).toBe('text/html; charset=utf-8');

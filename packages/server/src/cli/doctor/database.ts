@@ -83,7 +83,7 @@ function checkSchema(found: number, expected: number, autoMigrate: boolean): Fin
     return failed(
       'schema',
       detail,
-      'Update this Leadtap: a newer one has updated the database. Or restore the backup that was made before: docs/operations.md.',
+      'Update this Leadtap: a newer one has updated the database. Or restore the backup that was made before.',
     );
   return autoMigrate
     ? warning('schema', detail, 'The next command updates it. To update it now, run `leadtap migrate`.')
@@ -172,7 +172,7 @@ function checkRoles({ missingRoles }: ServerFacts): Finding {
   return warning(
     'roles',
     `${missingRoles.join(', ')} ${missingRoles.length === 1 ? 'does' : 'do'} not exist`,
-    'With these roles each program has only the permissions that it needs (docs/postgresql.md).',
+    'With these roles each program has only the permissions that it needs: `leadtap migrate --help` has more.',
     'Run `leadtap migrate` as a role that may create roles. Or run CREATE ROLE … NOLOGIN for each role, then `leadtap migrate`.',
   );
 }

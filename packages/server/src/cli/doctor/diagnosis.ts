@@ -60,9 +60,9 @@ const factsOf = (instance: StatusReport) => ({
 
 const STATES = { error: 'failed', warning: 'warning', unknown: 'unknown' } as const;
 
-export function* toFindings({ problems, good, note }: StatusReport): Generator<Finding> {
+export function* toFindings({ problems, good, note }: StatusReport, baseUrl: string): Generator<Finding> {
   const sentence = good ?? note;
   if (sentence !== null) yield ok('delivery', sentence);
   for (const { kind, severity, message, fix, docs } of problems)
-    yield { check: kind, state: STATES[severity], detail: message, fix: [fix, `See ${docs}.`] };
+    yield { check: kind, state: STATES[severity], detail: message, fix: [fix, `See ${baseUrl}${docs}`] };
 }

@@ -46,7 +46,7 @@ twice and none is lost: the times of the other leads do not change.
 The command also cleans the files of the database. On SQLite it rewrites the file, some seconds for each gigabyte: polls
 are answered meanwhile, writers wait, and POST /leads gets 503 after 10 seconds, to be retried. On PostgreSQL it runs
 VACUUM; --vacuum rewrites the table (VACUUM FULL): polls and writers wait meanwhile and then get 503, to be retried. It
-says what remains where, such as in backups. docs/privacy.md has more.
+says what remains where, such as in backups.
 
 The exit code is 1 if no lead matches, if an id is unknown, or if the files could not be cleaned.`,
     examples: [

@@ -63,13 +63,13 @@ const POSTGRES_HINTS: Readonly<Record<string, Hint>> = {
     'Write the host as its certificate names it, or use sslmode=verify-ca with your own authority in sslrootcert.',
 
   '28P01': ({ setting }) =>
-    `Correct user and password in ${setting}. docs/configuration.md shows how to encode them.`,
+    `Correct user and password in ${setting}. Percent-encode characters such as @, : and / in them.`,
   '28000': ({ user, setting }) =>
     `Correct the user in ${setting}, or allow ${user} to connect from this machine in pg_hba.conf.`,
   '3D000': ({ user, database }) =>
     `Run: createdb --owner=${user} --encoding=UTF8 --template=template0 ${database}`,
   '42501': ({ user, database }) =>
-    `To allow ${user} to migrate, run: GRANT CREATE ON DATABASE ${database} TO ${user}; if the schema exists already, GRANT leadtap_owner TO ${user}. To allow it only to serve, run \`leadtap migrate\` as another role, then GRANT leadtap_service TO ${user}, and set LEADTAP_AUTO_MIGRATE=false here. See docs/postgresql.md.`,
+    `To allow ${user} to migrate, run: GRANT CREATE ON DATABASE ${database} TO ${user}; if the schema exists already, GRANT leadtap_owner TO ${user}. To allow it only to serve, run \`leadtap migrate\` as another role, then GRANT leadtap_service TO ${user}, and set LEADTAP_AUTO_MIGRATE=false here.`,
   '53300':
     'Lower LEADTAP_DATABASE_CONNECTIONS on each instance, raise max_connections of PostgreSQL, or use PgBouncer.',
   '53100': 'Free some space on the disk of PostgreSQL.',
