@@ -15,6 +15,7 @@ import { EXIT_CODES, ExitCode } from './exit.ts';
 import { asFailure, Failure } from './failure.ts';
 import { withInvocation } from './invocation.ts';
 import { registerMigrate } from './migrate.ts';
+import { registerOpen } from './open.ts';
 import { hasColours, styled, widthOf, writeLine } from './output.ts';
 import { registerServe } from './serve.ts';
 
@@ -25,6 +26,7 @@ First steps:
   leadtap token issue --user ada           print a token to paste into an automation platform
   leadtap leads import leads.csv           add your leads
   leadtap serve                            serve them
+  leadtap open --user ada                  see them in the console
 
 Settings come from LEADTAP_* variables and a .env file. \`leadtap doctor\` checks them.`;
 
@@ -78,6 +80,7 @@ export function buildProgram(context: CommandContext): Command {
   program.commandsGroup('Run the service:');
   registerServe(program, context);
   registerDemo(program, context);
+  registerOpen(program, context);
   program.commandsGroup('Manage users and leads:');
   registerOrg(program, context);
   registerUser(program, context);

@@ -16,7 +16,7 @@ import { addCommand } from './command.ts';
 import { type CommandContext, loadConfig } from './context.ts';
 import { EXIT_CODES, ExitCode } from './exit.ts';
 import { asFailure, Failure } from './failure.ts';
-import { addressRows, hasColours, toReachable, writeLine } from './output.ts';
+import { addressRows, hasColours, writeLine } from './output.ts';
 import { toTerminalLine } from './terminal-log.ts';
 
 interface ServeFlags {
@@ -70,14 +70,19 @@ async function serve(context: CommandContext, flags: ServeFlags): Promise<void> 
   // For exits that skip the end of this function: a second signal, or an uncaught error.
   process.once('exit', flush);
   try {
-    await serveUntilAborted(context, config, makeLogger(config.logLevel, output));
+    await serveUntilAborted(context, config, makeLogger(config.logLevel, output), flags);
   } finally {
     flush();
     process.off('exit', flush);
   }
 }
 
-async function serveUntilAborted(context: CommandContext, config: Config, logger: Logger): Promise<void> {
+async function serveUntilAborted(
+  context: CommandContext,
+  config: Config,
+  logger: Logger,
+  flags: ServeFlags,
+): Promise<void> {
   const { clock, signal } = context;
   const { compose, start } = await loadServer();
   const keyFile = 'file' in config.signingKey ? config.signingKey.file : undefined;
@@ -127,7 +132,12 @@ async function serveUntilAborted(context: CommandContext, config: Config, logger
       ['Status', statusUrl],
     ] as const;
     const lines = addressRows(rows, hasColours(context.stdout, context.env));
-    const hint = config.console ? await connectHint(store, toReachable(`${base}/`), context) : [];
+    // What `open` cannot know: the flags, and the port that the system has chosen.
+    const isPortGiven = flags.port !== undefined || config.port === 0;
+    const host = flags.host === undefined ? '' : `LEADTAP_HOST=${quoteForShell(flags.host)} `;
+    const port = isPortGiven ? `LEADTAP_PORT=${new URL(running.url).port || '80'} ` : '';
+    const settings = config.publicUrl === undefined ? `${host}${port}` : '';
+    const hint = config.console ? await openHint(store, settings, context) : [];
     await writeLine(context.stdout, ['', ...lines, ...hint, ''].join('\n'));
   } else
     logger.info(
@@ -151,18 +161,16 @@ async function serveUntilAborted(context: CommandContext, config: Config, logger
     );
 }
 
-/** The command that prints an address with a token. `serve` itself creates none without being asked. */
-async function connectHint(store: Store, url: string, { invocation }: CommandContext): Promise<string[]> {
-  const users = await store.listUsers(undefined, 2).catch(() => []);
-  const [first, second] = users;
+/** `serve` itself creates no token without being asked. */
+async function openHint(
+  store: Store,
+  settings: string,
+  { invocation = 'leadtap' }: CommandContext,
+): Promise<string[]> {
+  const [first, second] = await store.listUsers(undefined, 2).catch(() => []);
   if (first === undefined) return [];
   const user = second === undefined ? quoteForShell(first.id) : 'ID';
-  const command = `${invocation ?? 'leadtap'} token issue --user ${user}`;
-  return [
-    '',
-    '  To print an address that opens the console connected:',
-    `  echo "${url}#token=$(${command})"`,
-  ];
+  return ['', '  To open the console, connected:', `  ${settings}${invocation} open --user ${user}`];
 }
 
 /** A mistyped path creates a new, empty database, so the operator gets a warning. */

@@ -31,6 +31,7 @@ export const COMMANDS: readonly NamedCommand[] = commandsOf(program);
 
 /** What a command needs to be complete. A command that needs nothing is not here. */
 const ARGUMENTS: Readonly<Record<string, string>> = {
+  open: '--user boss',
   'org apply': 'organisation.json',
   'user add': 'ada --company acme --plan BASIC --access-level COMPANY',
   'user set': 'boss --plan BASIC',

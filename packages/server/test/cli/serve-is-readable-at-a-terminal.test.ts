@@ -1,5 +1,5 @@
 /** `leadtap serve` as a person sees it, in a pseudo-terminal of `script` (util-linux). */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -52,9 +52,9 @@ test('it prints its addresses, then a short line for each request, and no JSON',
 
 test.each([
   ['no user', [], undefined],
-  ['one user', ['ada'], '--user ada)"'],
-  ['two users', ['ada', 'ben'], '--user ID)"'],
-])('with %s, it prints the command whose output opens the console connected', async (_what, ids, end) => {
+  ['one user', ['ada'], '--user ada'],
+  ['two users', ['ada', 'ben'], '--user ID'],
+])('with %s, it prints the command that opens the console, connected', async (_what, ids, end) => {
   const cwd = tempFolder();
   const user = { email: null, name: null, plan: 'PROFESSIONAL', accessLevel: 'COMPANY' };
   const company = { id: 'acme', name: 'Acme', branches: [], users: ids.map((id) => ({ id, ...user })) };
@@ -62,9 +62,12 @@ test.each([
   expect(await runLeadtap(['org', 'apply', 'org.json'], {}, cwd)).toMatchObject({ code: 0 });
   const { shown } = serveInTerminal({ LEADTAP_METRICS_ADDRESS: 'off' }, cwd);
   await vi.waitFor(() => expect(shown()).toMatch(/ {2}Endpoint .*\n[\s\S]*\n\n?$/));
-  const [, printed] =
-    /^ {2}echo "http:\/\/127\.0\.0\.1:\d+\/#token=\$\(.+ token issue (.+)$/m.exec(shown()) ?? [];
+  const [, command = '', printed] = /^ {2}(LEADTAP_PORT=\d+ .+ open (.+))$/m.exec(shown()) ?? [];
   expect(printed).toBe(end);
+  if (!end?.includes('ada')) return;
+  const link = execFileSync('sh', ['-c', command], { cwd, encoding: 'utf8' });
+  const [, address = ''] = /Console +(\S+)/.exec(shown()) ?? [];
+  expect(link.startsWith(`${address}#token=`)).toBe(true);
 });
 
 test('only the addresses that exist', async () => {

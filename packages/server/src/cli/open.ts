@@ -1,0 +1,85 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import process from 'node:process';
+import type { Command } from 'commander';
+import { findUser } from '../accounts/commands/organisation.ts';
+import { issueRecorded } from '../accounts/commands/token.ts';
+import { loadSigningKeys } from '../accounts/signing-keys.ts';
+import { DEFAULT_TOKEN_SCOPES, TOKEN_SCOPES } from '../accounts/token-scopes.ts';
+import { toIso } from '../clock.ts';
+import type { Config } from '../config.ts';
+import { toOneAddress } from '../ops/listen.ts';
+import { addCommand } from './command.ts';
+import { type CommandContext, withStore } from './context.ts';
+import { Failure } from './failure.ts';
+import { toReachable, writeJson, writeLine } from './output.ts';
+
+const TOKEN_MS = 3_600_000;
+
+export function registerOpen(program: Command, context: CommandContext): void {
+  addCommand(program, context, {
+    name: 'open',
+    description: 'print a link that opens the console, and open it in the browser',
+    options: {
+      '--user <id>': { text: 'id of the user whose leads the console shows', isRequired: true },
+      '--json': 'print { url, tokenId, expiresAt }, and open no browser',
+    },
+    help: `
+The link has a token that is valid for an hour: do not share it. The console asks for another one then. With
+LEADTAP_INTAKE=on the token may also send test leads. A browser is opened only at a terminal.
+
+The address is LEADTAP_PUBLIC_URL, or the one of LEADTAP_HOST and LEADTAP_PORT on this machine.`,
+    examples: ['leadtap open --user ada'],
+    run: open,
+  });
+}
+
+interface OpenFlags {
+  readonly user: string;
+  readonly json?: true;
+}
+
+const open = (context: CommandContext, { user: userId, json }: OpenFlags): Promise<void> =>
+  withStore(context, async (store, config) => {
+    const { clock, stdout, env } = context;
+    const address = consoleAddress(config);
+    await findUser(store, userId);
+    const keys = await loadSigningKeys(config.signingKey, { create: false });
+    // Times in a token are whole seconds.
+    const issuedAt = Math.floor(clock() / 1000) * 1000;
+    const expiresAt = issuedAt + TOKEN_MS;
+    const scopes = config.intake ? TOKEN_SCOPES : DEFAULT_TOKEN_SCOPES;
+    const grant = { userId, tokenId: randomUUID(), issuedAt, expiresAt, scopes };
+    const [issued] = await issueRecorded(store, keys, [grant], 'console');
+    // Browsers do not send the part after `#`, and the console removes it from the address.
+    const url = `${address}#token=${issued?.token}`;
+    if (json) return writeJson(stdout, { url, tokenId: grant.tokenId, expiresAt: toIso(expiresAt) });
+    await writeLine(stdout, url);
+    if (stdout.isTTY) openBrowser(url, env);
+  });
+
+function consoleAddress({ console, publicUrl, host, port, basePath }: Config): string {
+  if (!console)
+    throw new Failure(
+      'unavailable',
+      'the console is switched off',
+      'Remove LEADTAP_CONSOLE=off, and start the service again.',
+    );
+  if (publicUrl !== undefined) return `${publicUrl}/`;
+  if (port === 0)
+    throw new Failure('configuration', 'LEADTAP_PORT is 0', 'Set it to the port of the service.');
+  const name = toOneAddress(host);
+  return toReachable(`http://${name.includes(':') ? `[${name}]` : name}:${port}${basePath}/`);
+}
+
+const BROWSERS: Partial<Record<NodeJS.Platform, string>> = { darwin: 'open', win32: 'explorer' };
+
+/** If it cannot be opened, the person has the link. Without a display, xdg-open would start a browser in the terminal. */
+function openBrowser(url: string, env: CommandContext['env']): void {
+  const hasDisplay = Boolean(env['DISPLAY'] || env['WAYLAND_DISPLAY']);
+  const command = BROWSERS[process.platform] ?? (hasDisplay ? 'xdg-open' : undefined);
+  if (command === undefined) return;
+  const browser = spawn(command, [url], { env, stdio: 'ignore', detached: true });
+  browser.once('error', () => undefined);
+  browser.unref();
+}
