@@ -3,7 +3,14 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Clock } from '../clock.ts';
-import { type Config, ConfigError, type ConfigFlags, describeProblem, parseConfig } from '../config.ts';
+import {
+  type Config,
+  ConfigError,
+  type ConfigFlags,
+  describeProblem,
+  parseConfig,
+  serviceUrl,
+} from '../config.ts';
 import { COMMAND_TIMEOUTS, openStore, type StoreTimeouts } from '../open-store.ts';
 import type { MigrationReport, Store } from '../store/store.ts';
 import { systemCode } from '../system-error.ts';
@@ -81,6 +88,13 @@ export async function loadConfig(context: CommandContext, flags?: ConfigFlags): 
     const problems = error.problems.map(describeProblem);
     throw new Failure('configuration', `the configuration has ${count}`, ...problems);
   }
+}
+
+/** The `{base_url}` of a service that runs in another process. */
+export function knownServiceUrl(config: Config): string {
+  if (config.publicUrl === undefined && config.port === 0)
+    throw new Failure('configuration', 'LEADTAP_PORT is 0', 'Set it to the port of the service.');
+  return serviceUrl(config);
 }
 
 /** Undefined if there is no such file. */

@@ -8,11 +8,10 @@ import { loadSigningKeys } from '../accounts/signing-keys.ts';
 import { DEFAULT_TOKEN_SCOPES, TOKEN_SCOPES } from '../accounts/token-scopes.ts';
 import { toIso } from '../clock.ts';
 import type { Config } from '../config.ts';
-import { toOneAddress } from '../ops/listen.ts';
 import { addCommand } from './command.ts';
-import { type CommandContext, withStore } from './context.ts';
+import { type CommandContext, knownServiceUrl, withStore } from './context.ts';
 import { Failure } from './failure.ts';
-import { toReachable, writeJson, writeLine } from './output.ts';
+import { writeJson, writeLine } from './output.ts';
 
 const TOKEN_MS = 3_600_000;
 
@@ -58,18 +57,14 @@ const open = (context: CommandContext, { user: userId, json }: OpenFlags): Promi
     if (stdout.isTTY) openBrowser(url, env);
   });
 
-function consoleAddress({ console, publicUrl, host, port, basePath }: Config): string {
-  if (!console)
+function consoleAddress(config: Config): string {
+  if (!config.console)
     throw new Failure(
       'unavailable',
       'the console is switched off',
       'Remove LEADTAP_CONSOLE=off, and start the service again.',
     );
-  if (publicUrl !== undefined) return `${publicUrl}/`;
-  if (port === 0)
-    throw new Failure('configuration', 'LEADTAP_PORT is 0', 'Set it to the port of the service.');
-  const name = toOneAddress(host);
-  return toReachable(`http://${name.includes(':') ? `[${name}]` : name}:${port}${basePath}/`);
+  return `${knownServiceUrl(config)}/`;
 }
 
 const BROWSERS: Partial<Record<NodeJS.Platform, string>> = { darwin: 'open', win32: 'explorer' };

@@ -165,6 +165,8 @@ export const INITIAL_STATE: SenderState = {
 export type Step =
   /** Examine all hooks, delete ended ones, and look whether there are any. */
   | { readonly kind: 'sweep' }
+  /** Look whether there are any. */
+  | { readonly kind: 'look' }
   /** Read which companies have new leads. */
   | { readonly kind: 'read' }
   /** Claim the hooks for which an event is due, and send their events. */
@@ -175,6 +177,8 @@ export type Step =
 const TICK_MS = 100;
 /** Hooks of other processes whose `checkAt` has come are found so often. */
 const CLAIM_INTERVAL_MS = SECOND_MS;
+/** While there are none: another process may add the first one. A look takes 0.03 ms of processor time with SQLite, 0.8 ms with PostgreSQL. */
+const LOOK_INTERVAL_MS = 2 * SECOND_MS;
 const SWEEP_INTERVAL_MS = MINUTE_MS;
 const RETRY_MS = SECOND_MS;
 
@@ -184,8 +188,11 @@ export function nextStep(state: SenderState, now: number): Step {
   if (now < retryAt) return waitUntil(retryAt);
   const sweepAt = state.sweptAt + SWEEP_INTERVAL_MS;
   if (now >= sweepAt) return { kind: 'sweep' };
-  // The first subscription ends the wait.
-  if (!state.hasHooks) return waitUntil(sweepAt);
+  if (!state.hasHooks) {
+    // The first subscription over HTTP ends the wait.
+    const lookAt = state.readAt + LOOK_INTERVAL_MS;
+    return now >= lookAt ? { kind: 'look' } : waitUntil(Math.min(lookAt, sweepAt));
+  }
   if (isClaimDue(state, now)) return { kind: 'claim' };
   const readAt = Math.max(state.readAt, state.claimedAt) + TICK_MS;
   return now >= readAt ? { kind: 'read' } : waitUntil(readAt);

@@ -105,6 +105,7 @@ export class HookSender {
       const step = nextStep(this.#state, performance.now());
       try {
         if (step.kind === 'sweep') await this.#sweep();
+        else if (step.kind === 'look') await this.#look();
         else if (step.kind === 'read') await this.#readChanges();
         else if (step.kind === 'claim') await this.#claim();
         else await this.#wait(step.ms);
@@ -138,6 +139,11 @@ export class HookSender {
     this.#update({ hasHooks: false });
     if (await store.hasHooks()) this.#update({ hasHooks: true });
     this.#update({ companies: 'all', sweptAt: performance.now(), claimedAt: NEVER });
+  }
+
+  async #look(): Promise<void> {
+    this.#update({ readAt: performance.now() });
+    if (await this.#options.store.hasHooks()) this.onSubscribed();
   }
 
   async #readChanges(): Promise<void> {

@@ -157,7 +157,7 @@ export interface HookStore {
    * who was added again to another company is another user: `createdAt` of two companies cannot be compared.
    */
   prune(expiredBefore: number): Promise<number>;
-  /** Whether there is any hook. Cheap: a service without hooks asks once a minute. */
+  /** Whether there is any hook. Cheap: a service without hooks asks every 2 seconds. */
   hasHooks(): Promise<boolean>;
   /** Without those of ended tokens and removed users. */
   countByState(): Promise<HookCounts>;

@@ -112,13 +112,15 @@ describe('the load on the database', () => {
     expect(store.claim.mock.calls.every(([{ companies }]) => companies.length === 0)).toBe(true);
   });
 
-  it('is a look once a minute while there is no hook', async () => {
+  it('is a look every 2 seconds while there is no hook', async () => {
     const { start, advance, readChanges, store, addLead } = simulateSender();
     await start();
     addLead('acme');
     await advance(119_000);
     expect([readChanges.mock.calls.length, store.claim.mock.calls.length]).toEqual([0, 0]);
-    expect(store.hasHooks).toHaveBeenCalledTimes(2);
+    expect(store.hasHooks.mock.calls.length).toBeGreaterThanOrEqual(55);
+    expect(store.hasHooks.mock.calls.length).toBeLessThanOrEqual(63);
+    expect(store.prune).toHaveBeenCalledTimes(2);
     expect(store.prune.mock.calls[0]?.[0]).toBeCloseTo(START - 90 * 86_400_000, -3);
   });
 
@@ -197,12 +199,12 @@ describe('hooks are examined', () => {
     expect(posts).toHaveLength(1);
   });
 
-  it('within a minute if another instance has the first subscription', async () => {
+  it('within 3 seconds if another process has the first subscription', async () => {
     const { start, add, addLead, advance, posts } = simulateSender();
     await start();
     add('a', 'acme');
     addLead('acme');
-    await advance(60_000);
+    await advance(3000);
     expect(posts).toHaveLength(1);
   });
 
