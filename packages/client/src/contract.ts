@@ -199,8 +199,10 @@ export interface Consumers {
 export interface HookRequest {
   /** Where events are sent: https, a host that the operator allows, and no user name, password, fragment or port. */
   readonly url: string;
-  /** Leads created after it are announced, in the forms of `since` of a poll. Default: after the last lead of the company. */
+  /** Leads created after it are announced or sent, in the forms of `since` of a poll. Default: after the newest lead that the user may see. */
   readonly since?: string | null;
+  /** Default: `event`. */
+  readonly send?: 'event' | 'leads' | 'lead';
 }
 
 /** A webhook subscription, and the secret of its events. */
@@ -213,9 +215,9 @@ export interface SubscribedHook {
   readonly send: 'event' | 'leads' | 'lead';
   /** The secret of the signatures of its events, in the form of Standard Webhooks. */
   readonly secret: string;
-  /** Leads created after it are announced. */
+  /** Leads created after it are announced or sent. */
   readonly since: string;
-  /** `active`: the last event was accepted, or there was none. `failing`: it was not, and is sent again later. `disabled`: it was not accepted for 3 days; subscribe again. */
+  /** `active`: the last event was accepted, or there was none. `failing`: it was not, and is sent again later. `disabled`: it was not accepted for 3 days, or, if leads are sent, the receiver answered 410; subscribe again. */
   readonly state: 'active' | 'failing' | 'disabled';
 }
 
@@ -227,9 +229,9 @@ export interface Hook {
   readonly url: string;
   /** `event`: that there are new leads, so that the receiver polls. `leads`: the new leads, up to 100 in a request. `lead`: each new lead in a request of its own. */
   readonly send: 'event' | 'leads' | 'lead';
-  /** `active`: the last event was accepted, or there was none. `failing`: it was not, and is sent again later. `disabled`: it was not accepted for 3 days; subscribe again. */
+  /** `active`: the last event was accepted, or there was none. `failing`: it was not, and is sent again later. `disabled`: it was not accepted for 3 days, or, if leads are sent, the receiver answered 410; subscribe again. */
   readonly state: 'active' | 'failing' | 'disabled';
-  /** Leads created up to here were announced, or are not to be announced. */
+  /** Leads created up to here were announced or sent, and accepted, or are not to be announced. */
   readonly announcedThrough: string;
   /** When the last event was sent. Null: none was sent yet. */
   readonly lastEventAt: string | null;
@@ -257,6 +259,26 @@ export interface HookEventData {
   readonly through: string;
   /** The URL of the poll that returns the new leads. */
   readonly poll: string;
+}
+
+/** New leads. */
+export interface HookLeadsEvent {
+  readonly type: 'leads.created';
+  /** When this attempt was sent. */
+  readonly timestamp: string;
+  readonly data: HookLeadsEventData;
+}
+
+/** New leads, and where they are. */
+export interface HookLeadsEventData {
+  /** The id of the subscription. */
+  readonly hookId: string;
+  /** Leads up to here were accepted before. */
+  readonly since: string;
+  /** An answer of 2xx confirms all leads up to here. The `createdAt` of the last lead, unless later ones were deleted. */
+  readonly through: string;
+  /** The leads after `since`, up to `through`, oldest first. Empty only in a test event. */
+  readonly leads: readonly Lead[];
 }
 
 /** A lead that is sent. All fields are optional. With the `id` of an existing lead it is an update: fields that are left out keep their values, null resets them. */

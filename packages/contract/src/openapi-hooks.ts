@@ -1,5 +1,12 @@
 /** Webhook subscriptions at `{base_url}/automation/hooks`, and their event, in the OpenAPI description. */
-import { exampleHook, exampleHookEvent, exampleHookRequest, exampleSubscribedHook } from './examples.ts';
+import {
+  exampleHook,
+  exampleHookEvent,
+  exampleHookLeadsEvent,
+  exampleHookRequest,
+  exampleLead,
+  exampleSubscribedHook,
+} from './examples.ts';
 import { headersOf } from './headers.ts';
 import { MAX_HOOK_BYTES, MAX_HOOKS_PER_USER } from './limits.ts';
 import {
@@ -44,7 +51,7 @@ export const hooksPath = (requestId: Parameter): PostPathItem => ({
   post: {
     operationId: 'subscribeHook',
     summary: 'Subscribe a webhook',
-    description: `From now on, the service sends the event \`leads.available\` to the URL when there are new leads that the user may see. The event contains no lead: it tells the receiver to poll. The same URL of the same token again is the same subscription, enabled again. It ends with its token. A user may have ${MAX_HOOKS_PER_USER}. The token needs the scope \`leads:read\`; the body may have ${MAX_HOOK_BYTES / 1024} KiB. It counts as a request. If the operator has switched webhooks off (\`LEADTAP_HOOKS=off\`), the response is 404.`,
+    description: `From now on, the service sends the event \`leads.available\` to the URL when there are new leads that the user may see. The event contains no lead: it tells the receiver to poll. With \`send\`, it sends the leads instead. The same URL and \`send\` of the same token again is the same subscription, enabled again. It ends with its token. A user may have ${MAX_HOOKS_PER_USER}. The token needs the scope \`leads:read\`; the body may have ${MAX_HOOK_BYTES / 1024} KiB. It counts as a request. If the operator has switched webhooks off (\`LEADTAP_HOOKS=off\`), the response is 404.`,
     tags: ['hooks'],
     security: [{ bearer: [] }],
     requestBody: {
@@ -131,17 +138,22 @@ const eventHeader = (name: string, description: string, example: string): Parame
   ...{ schema: { type: 'string' }, example },
 });
 
+interface WebhookParts extends Pick<Operation, 'operationId' | 'summary' | 'description'> {
+  readonly schema: string;
+  readonly example: object;
+  /** What repetitions with the same `webhook-id` are of. */
+  readonly repeated: string;
+  readonly gone: string;
+}
+
 /** What a receiver gets, and how the service takes its response. */
-export const leadsAvailable: Webhook = {
+const webhook = ({ schema, example, repeated, gone, ...operation }: WebhookParts): Webhook => ({
   post: {
-    operationId: 'leadsAvailable',
-    summary: 'There are new leads',
-    description:
-      'Sent to the URL of a subscription. Check the signature, poll from your own position or from `since` to `through`, and answer 2xx within 10 seconds. An event without such an answer is sent again.',
+    ...operation,
     tags: ['hooks'],
     security: [],
     parameters: [
-      eventHeader('webhook-id', 'The same for repetitions of one event.', 'msg_q3Wb0y2Tg0m5o1Rk8vQe7A'),
+      eventHeader('webhook-id', `The same for repetitions of one ${repeated}.`, 'msg_q3Wb0y2Tg0m5o1Rk8vQe7A'),
       eventHeader('webhook-timestamp', 'When this attempt was sent, in seconds since 1970.', '1772443900'),
       eventHeader(
         'webhook-signature',
@@ -151,18 +163,47 @@ export const leadsAvailable: Webhook = {
     ],
     requestBody: {
       required: true,
-      description: 'The event.',
+      description: `The ${repeated}.`,
       content: {
         'application/json': {
-          schema: { $ref: '#/components/schemas/HookEvent' },
-          examples: { event: { summary: 'There are new leads', value: exampleHookEvent } },
+          schema: { $ref: `#/components/schemas/${schema}` },
+          examples: { [repeated]: { summary: operation.summary, value: example } },
         },
       },
     },
     responses: {
       '2XX': { description: 'Accepted. The body is not read.', headers: {} },
-      410: { description: 'The subscription is deleted.', headers: {} },
-      default: { description: 'The event is sent again later.', headers: {} },
+      410: { description: gone, headers: {} },
+      default: { description: `The ${repeated} is sent again later.`, headers: {} },
     },
   },
-};
+});
+
+export const leadsAvailable = webhook({
+  operationId: 'leadsAvailable',
+  summary: 'There are new leads',
+  description:
+    'Sent to the URL of a subscription with `"send": "event"`. Check the signature, poll from your own position or from `since` to `through`, and answer 2xx within 10 seconds. An event without such an answer is sent again.',
+  ...{ schema: 'HookEvent', example: exampleHookEvent, repeated: 'event' },
+  gone: 'The subscription is deleted.',
+});
+
+const CARRIED =
+  'Answer 2xx within 10 seconds when you have stored it. The next request begins then. Without such an answer, it is sent again: at least once, in order, never skipped.';
+const DISABLED = 'The subscription is disabled, and keeps its position. Subscribe again to continue.';
+
+export const leadsCreated = webhook({
+  operationId: 'leadsCreated',
+  summary: 'New leads',
+  description: `Sent to the URL of a subscription with \`"send": "leads"\`. ${CARRIED}`,
+  ...{ schema: 'HookLeadsEvent', example: exampleHookLeadsEvent, repeated: 'event' },
+  gone: DISABLED,
+});
+
+export const leadCreated = webhook({
+  operationId: 'leadCreated',
+  summary: 'A new lead',
+  description: `Sent to the URL of a subscription with \`"send": "lead"\`. The body is the lead as a poll returns it. ${CARRIED}`,
+  ...{ schema: 'Lead', example: exampleLead, repeated: 'lead' },
+  gone: DISABLED,
+});

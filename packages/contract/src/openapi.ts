@@ -2,6 +2,7 @@ import {
   exampleConsumers,
   exampleHook,
   exampleHookEvent,
+  exampleHookLeadsEvent,
   exampleHookRequest,
   exampleLead,
   exampleNewLead,
@@ -11,7 +12,7 @@ import {
 import { componentHeaders, exampleRequestId, headersOfStatus } from './headers.ts';
 import { MAX_LEADS_PER_PAGE, MAX_WAIT_S } from './limits.ts';
 import { consumersPath } from './openapi-consumers.ts';
-import { hookPath, hooksPath, leadsAvailable } from './openapi-hooks.ts';
+import { hookPath, hooksPath, leadCreated, leadsAvailable, leadsCreated } from './openapi-hooks.ts';
 import { intakePath } from './openapi-intake.ts';
 import { POLL_CODES, problemResponses } from './openapi-responses.ts';
 import type { MediaType, OpenApi, Operation, Parameter, Response, Schema, Server } from './openapi-types.ts';
@@ -22,6 +23,8 @@ import {
   Hook,
   HookEvent,
   HookEventData,
+  HookLeadsEvent,
+  HookLeadsEventData,
   HookRequest,
   Lead,
   LeadError,
@@ -47,7 +50,9 @@ type ComponentName =
   | 'SubscribedHook'
   | 'Hook'
   | 'HookEvent'
-  | 'HookEventData';
+  | 'HookEventData'
+  | 'HookLeadsEvent'
+  | 'HookLeadsEventData';
 type IntakeComponentName = 'NewLead' | 'WrittenLead' | 'WrittenLeads';
 
 /** The schemas under `components`: wherever they occur, a reference replaces them. */
@@ -55,6 +60,7 @@ const COMPONENTS: Readonly<Record<ComponentName | IntakeComponentName, object>> 
   ...{ Lead, LeadStatus, Problem, ParameterError, LeadError },
   ...{ NewLead, WrittenLead, WrittenLeads, Consumer, Consumers },
   ...{ HookRequest, SubscribedHook, Hook, HookEvent, HookEventData },
+  ...{ HookLeadsEvent, HookLeadsEventData },
 };
 
 const NAMES = Object.keys(COMPONENTS) as readonly (keyof typeof COMPONENTS)[];
@@ -120,6 +126,8 @@ const componentSchemas: Readonly<Record<ComponentName, Schema>> = {
   Hook: { ...openApiSchema(Hook), examples: [exampleHook] },
   HookEvent: { ...openApiSchema(HookEvent), examples: [exampleHookEvent] },
   HookEventData: openApiSchema(HookEventData),
+  HookLeadsEvent: { ...openApiSchema(HookLeadsEvent), examples: [exampleHookLeadsEvent] },
+  HookLeadsEventData: openApiSchema(HookLeadsEventData),
 };
 
 const intakeSchemas: Readonly<Record<IntakeComponentName, Schema>> = {
@@ -256,7 +264,7 @@ export function openApiDocument(version: string, serverUrl?: string, hasIntake =
     ],
     tags: [
       { name: 'leads', description: 'New leads, for polling.' },
-      { name: 'hooks', description: 'Webhooks that tell a receiver to poll.' },
+      { name: 'hooks', description: 'Webhooks that tell a receiver to poll, or send it the leads.' },
     ],
     paths: {
       [NEW_LEADS_PATH]: {
@@ -269,7 +277,7 @@ export function openApiDocument(version: string, serverUrl?: string, hasIntake =
       [`${HOOKS_PATH}/{id}`]: hookPath(requestId),
       ...(hasIntake && { [LEADS_PATH]: intakePath(requestId) }),
     },
-    webhooks: { 'leads.available': leadsAvailable },
+    webhooks: { 'leads.available': leadsAvailable, 'leads.created': leadsCreated, lead: leadCreated },
     components: {
       securitySchemes: {
         bearer: {

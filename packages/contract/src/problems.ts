@@ -194,9 +194,10 @@ export const PROBLEMS = {
       'url-not-https': `The \`url\` does not begin with \`https://\`. ${LIST_ORIGIN}`,
       'url-with-port': `The \`url\` has a port. Events are sent to port 443 only. ${LIST_ORIGIN}`,
       'url-not-plain': 'The `url` does not begin with `https://` and a plain host name.',
+      'send-unknown': 'The `send` is none of `event`, `leads` and `lead`.',
       'since-not-a-time': `The \`since\` is not an ISO 8601 date-time, such as ${SINCE_EXAMPLE}.`,
     },
-    meaning: `The \`url\` is not a plain https URL of at most ${MAX_HOOK_URL_LENGTH.toLocaleString('en')} characters (without a user, a fragment and a port), or \`since\` is not an ISO 8601 date-time.`,
+    meaning: `The \`url\` is not a plain https URL of at most ${MAX_HOOK_URL_LENGTH.toLocaleString('en')} characters (without a user, a fragment and a port), \`since\` is not an ISO 8601 date-time, or \`send\` is none of \`event\`, \`leads\` and \`lead\`.`,
     integrator: 'Correct the field that `detail` names.',
     operator:
       'To allow http, another port or an IP address, add the whole origin to `LEADTAP_HOOK_HOSTS`, such as `http://127.0.0.1:5678`.',

@@ -7,6 +7,10 @@ export const CONSUMERS_PATH = '/automation/consumers';
 /** The path below `{base_url}` of webhook subscriptions. That of one subscription ends in `/` and its id. */
 export const HOOKS_PATH = '/automation/hooks';
 
+/** What a webhook subscription sends. */
+export const HOOK_SENDS = ['event', 'leads', 'lead'] as const;
+export type HookSend = (typeof HOOK_SENDS)[number];
+
 /** The path below `{base_url}` that leads are sent to. */
 export const LEADS_PATH = '/leads';
 

@@ -14,7 +14,7 @@ import {
 } from './lead-fields.ts';
 import { MAX_HOOK_URL_LENGTH, MAX_LEADS_PER_PAGE, MIN_LEADS_PER_PAGE } from './limits.ts';
 import { PROBLEM_CODES } from './problems.ts';
-import { SINCE_EXAMPLE } from './query.ts';
+import { HOOK_SENDS, type HookSend, SINCE_EXAMPLE } from './query.ts';
 
 export const NewLeadsQuery = Type.Object({
   limit: Type.Optional(
@@ -190,11 +190,6 @@ const HOOK_STATES = ['active', 'failing', 'disabled'] as const;
 
 const hookId = () => Type.String({ description: 'The id of the subscription.' });
 const hookUrl = () => Type.String({ description: 'Where its events are sent.' });
-const HOOK_SENDS = ['event', 'leads', 'lead'] as const;
-
-/** What a webhook subscription sends. */
-export type HookSend = (typeof HOOK_SENDS)[number];
-
 const hookSend = () =>
   Type.Unsafe<HookSend>({
     type: 'string',
@@ -207,12 +202,14 @@ const hookState = () =>
     type: 'string',
     enum: [...HOOK_STATES],
     description:
-      '`active`: the last event was accepted, or there was none. `failing`: it was not, and is sent again later. `disabled`: it was not accepted for 3 days; subscribe again.',
+      '`active`: the last event was accepted, or there was none. `failing`: it was not, and is sent again later. `disabled`: it was not accepted for 3 days, or, if leads are sent, the receiver answered 410; subscribe again.',
   });
 
 const hookProgress = () => ({
   state: hookState(),
-  announcedThrough: isoTime('Leads created up to here were announced, or are not to be announced.'),
+  announcedThrough: isoTime(
+    'Leads created up to here were announced or sent, and accepted, or are not to be announced.',
+  ),
   lastEventAt: Type.Union([isoTime(), Type.Null()], {
     description: 'When the last event was sent. Null: none was sent yet.',
   }),
@@ -366,9 +363,10 @@ export const HookRequest = Type.Object(
     since: Type.Optional(
       Type.Union([Type.String(), Type.Null()], {
         description:
-          'Leads created after it are announced, in the forms of `since` of a poll. Default: after the last lead of the company.',
+          'Leads created after it are announced or sent, in the forms of `since` of a poll. Default: after the newest lead that the user may see.',
       }),
     ),
+    send: Type.Optional(Type.Union([hookSend(), Type.Null()], { description: 'Default: `event`.' })),
   },
   { description: 'A webhook subscription. Other fields are ignored.' },
 );
@@ -381,7 +379,7 @@ export const SubscribedHook = Type.Object(
     secret: Type.String({
       description: 'The secret of the signatures of its events, in the form of Standard Webhooks.',
     }),
-    since: isoTime('Leads created after it are announced.'),
+    since: isoTime('Leads created after it are announced or sent.'),
     state: hookState(),
   },
   { additionalProperties: false, description: 'A webhook subscription, and the secret of its events.' },
@@ -421,6 +419,34 @@ export const HookEvent = Type.Object(
 );
 
 export type HookEvent = Static<typeof HookEvent>;
+
+export const HookLeadsEventData = Type.Object(
+  {
+    hookId: hookId(),
+    since: isoTime('Leads up to here were accepted before.'),
+    through: isoTime(
+      'An answer of 2xx confirms all leads up to here. The `createdAt` of the last lead, unless later ones were deleted.',
+    ),
+    leads: Type.Unsafe<Lead[]>(
+      Type.Array(Lead, {
+        maxItems: MAX_LEADS_PER_PAGE,
+        description: 'The leads after `since`, up to `through`, oldest first. Empty only in a test event.',
+      }),
+    ),
+  },
+  { additionalProperties: false, description: 'New leads, and where they are.' },
+);
+
+export const HookLeadsEvent = Type.Object(
+  {
+    type: Type.Unsafe<'leads.created'>({ type: 'string', enum: ['leads.created'] }),
+    timestamp: isoTime('When this attempt was sent.'),
+    data: HookLeadsEventData,
+  },
+  { additionalProperties: false, description: 'New leads.' },
+);
+
+export type HookLeadsEvent = Static<typeof HookLeadsEvent>;
 
 export const ParameterError = Type.Object(
   {

@@ -718,6 +718,110 @@ export const hookChecks = [
     },
   ),
 
+  checkHooks(
+    'hooks: what a hook sends is part of its identity, and of each list; one that sends leads keeps its start',
+    async ({ hooks }) => {
+      const url = 'https://hooks.example.com/same';
+      for (const send of ['event', 'leads', 'lead'] as const) {
+        const created = await subscribe(hooks, send, { url, send, since: START - 7 });
+        assert.deepEqual([created.url, created.send], [url, send]);
+        assert.equal(created.announcedSince, send === 'event' ? null : START - 7);
+        const again = await hooks.subscribe(newHook('other', { url, send, since: START }), 1);
+        assert(again.kind === 'known');
+        assert.deepEqual([again.hook.id, again.hook.announcedThrough], [send, START - 7]);
+        assert.equal((await hooks.find(send))?.send, send);
+      }
+      const listed = (await list(hooks)).map(({ hook }) => [hook.id, hook.url, hook.send]);
+      assert.deepEqual(
+        listed,
+        ['event', 'lead', 'leads'].map((send) => [send, url, send]),
+      );
+    },
+  ),
+
+  checkHooks(
+    'hooks: a claim of one that sends leads ends at the newest lead, and a repetition where the first one did',
+    async ({ store, hooks, claim }) => {
+      await subscribe(hooks, 'a', { send: 'leads', since: 0 });
+      const [first] = await stamp(store, [lead('1')]);
+      const [due] = await claim(hooks);
+      assert(due);
+      assert.deepEqual([due.through, due.hook.attemptedThrough], [first, first]);
+      assert.equal((await hooks.find('a'))?.attemptedThrough, first);
+      const [, last] = await stamp(store, [lead('2'), lead('3')]);
+      const [again] = await claim(hooks, START + CLAIM_MS);
+      assert(again);
+      assert.equal(again.through, first);
+      await hooks.settle([accepted(again, { announcedSince: 0, notBefore: START, checkAt: START })]);
+      const [next] = await claim(hooks, START + CLAIM_MS);
+      assert.deepEqual([next?.hook.announcedThrough, next?.through], [first, last]);
+    },
+  ),
+
+  checkHooks(
+    'hooks: the leads of a claim are those of the range that the user may see now, oldest first',
+    async ({ store, hooks, claim, clock }) => {
+      const places = [{}, { branchId: 'north' }, { departmentId: 'sales' }, { branchId: 'south' }];
+      const users = ['boss', 'north-lead', 'seller'];
+      for (const userId of users) await subscribe(hooks, userId, { userId, send: 'lead', since: 0 });
+      const times = await stamp(
+        store,
+        places.map((place, index) => lead(`${index}`, place)),
+      );
+      await stamp(store, [lead('rival', { companyId: 'globex' })]);
+      const [first = 0, , third = 0, last = 0] = times;
+      const due = await claim(hooks, START, { claimMs: 100 });
+      const read = async (id: string, after = 0, through = last, limit = 10) => {
+        const hook = due.find((one) => one.hook.id === id)?.hook;
+        assert(hook);
+        return (await hooks.readLeads({ hook, after, through, limit })).map((one) => one.id);
+      };
+      assert.deepEqual(await Promise.all(users.map((id) => read(id))), [
+        ['0', '1', '2', '3'],
+        ['1', '2'],
+        ['2'],
+      ]);
+      assert.deepEqual(await read('boss', first, third), ['1', '2']);
+      assert.deepEqual(await read('boss', 0, last, 1), ['0']);
+      const [hook] = due;
+      const page = await store.readPage({
+        scope: { level: 'COMPANY', companyId: 'acme' },
+        since: 0,
+        limit: 1,
+      });
+      assert(hook);
+      assert.deepEqual(await hooks.readLeads({ ...hook, after: 0, through: first, limit: 1 }), page.leads);
+
+      await store.updateUser('boss', { accessLevel: 'BRANCH', branchId: 'south' });
+      assert.deepEqual(await read('boss'), ['3']);
+      await store.updateUser('boss', { plan: 'BASIC' });
+      assert.deepEqual(await read('boss'), []);
+      await store.removeUser('seller');
+      assert.deepEqual(await read('seller'), []);
+      assert.deepEqual(await read('north-lead'), ['1', '2']);
+      // Another instance has claimed it.
+      clock.now = START + 100;
+      assert.equal((await claim(hooks, START + 100)).length, 1);
+      assert.deepEqual(await read('north-lead'), []);
+    },
+  ),
+
+  checkHooks('hooks: no lead is read for a token that has ended', async ({ store, hooks, claim, clock }) => {
+    const [created = 0] = await stamp(store, [lead('1')]);
+    await subscribe(hooks, 'a', { tokenId: 'revoked', send: 'lead', since: 0 });
+    await subscribe(hooks, 'b', { tokenId: 'expires', tokenExpiresAt: START + 9, send: 'lead', since: 0 });
+    const due = await claim(hooks);
+    const read = () =>
+      Promise.all(due.map((one) => hooks.readLeads({ ...one, after: 0, through: created, limit: 1 })));
+    assert.deepEqual(
+      (await read()).map(({ length }) => length),
+      [1, 1],
+    );
+    await store.revokeToken('revoked');
+    clock.now = START + 9;
+    assert.deepEqual(await read(), [[], []]);
+  }),
+
   checkHooks('hooks: are counted by state, and removed', async ({ hooks }) => {
     assert.equal(await hooks.hasHooks(), false);
     assert.deepEqual({ ...(await hooks.countByState()) }, { active: 0, failing: 0, disabled: 0 });

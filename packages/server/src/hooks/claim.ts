@@ -86,6 +86,12 @@ function polledThroughOf({
   return position === null ? null : Math.min(position, ...starts);
 }
 
+/** A request that may have been accepted is repeated with the same end, although more leads came meanwhile: it is the same request. */
+function attemptOf({ send, attemptedThrough, announcedThrough }: Hook, newest: number): number | null {
+  if (send === 'event') return null;
+  return attemptedThrough !== null && attemptedThrough > announcedThrough ? attemptedThrough : newest;
+}
+
 /** What a claim stores, and what it returns. The time of the attempt is stored now, so that it is known if it does not end. */
 export function claimHooks(
   rows: readonly ExaminedHook[],
@@ -117,16 +123,21 @@ export function claimHooks(
     // What could not be announced was deleted, or the user may not see it any more.
     const isOver =
       !isDue && found.disabledAt === null && through === found.announcedThrough && nextCheckAt === null;
-    const failures = isOver ? { failures: 0, failingSince: null } : {};
+    const failures = isOver ? { failures: 0, failingSince: null, attemptedThrough: null } : {};
+    const attempt = isDue ? { attemptedThrough: attemptOf(found, through) } : {};
     const hook = {
       ...found,
       ...failures,
+      ...attempt,
       remindAt,
       checkAt,
       notBefore: isDue ? claimUntil : found.notBefore,
     };
     settled.push({ claimed: found, progress: isDue ? { ...hook, lastEventAt: now } : hook });
-    if (isDue) due.push({ hook, companyId, through, polledThrough, claimedAt: now });
+    if (isDue)
+      due.push({
+        ...{ hook, companyId, through: hook.attemptedThrough ?? through, polledThrough, claimedAt: now },
+      });
   }
   return { settled, due };
 }

@@ -11,7 +11,7 @@ import { hookPages } from '../consumers/consumer-hooks.ts';
 import { formatDuration } from '../formats.ts';
 import { VERSION } from '../version.ts';
 import { createDelivery } from './deliver.ts';
-import { sendEvent } from './event.ts';
+import { eventMessage, type HookMessage, leadsMessage, postMessage, testLeadMessage } from './event.ts';
 import type { Outcome } from './rules.ts';
 import { type Hook, type HookStore, hookStateOf, type ListedHook } from './store.ts';
 import { allowedHosts, hostOfHook } from './url.ts';
@@ -27,16 +27,18 @@ export function registerHooks(program: Command, context: CommandContext): void {
       '--json': 'print an array of subscriptions',
     },
     help: `
-A webhook subscription tells an automation platform to poll when there are new leads. The platform creates it. HOST is
-the host of its URL; the rest of the URL is a secret. LEADS is pending if there are leads that were not announced yet.
+A webhook subscription tells an automation platform to poll when there are new leads, or sends it the leads: SEND is
+event, leads (up to 100 in a request) or lead (one in a request). HOST is the host of its URL; the rest of the URL is a
+secret. LEADS is pending if there are leads that were not announced or sent yet.
 
   active    the last event was accepted, or there was none
   failing   it was not; RETRY says when it is sent again, - with the next lead
-  disabled  none was accepted for 3 days, and no more are sent; see \`leadtap hooks send-test --help\`
+  disabled  none was accepted for 3 days (of those with SEND event), or the receiver answered 410 (of the others),
+            and no more are sent; see \`leadtap hooks send-test --help\`
 
 Who knows the id of a subscription can delete it.
 
---json has id, companyId, userId, tokenId, name (of the token), host, state, isPending, createdAt, announcedThrough,
+--json has id, companyId, userId, tokenId, name (of the token), host, send, state, isPending, createdAt, announcedThrough,
 lastEventAt, lastStatus (null: no response), failures, failingSince and retryAt (null: nothing is due).`,
     examples: ['leadtap hooks list', 'leadtap hooks list --user ada --json'],
     run: listHooks,
@@ -51,12 +53,13 @@ lastEventAt, lastStatus (null: no response), failures, failingSince and retryAt 
   });
   addCommand(hooks, context, {
     name: 'send-test',
-    description: 'send an event without leads to a webhook subscription',
+    description: 'send an event without leads, or a test lead, to a webhook subscription',
     arguments: { '<id>': 'id of the subscription; `leadtap hooks list` shows it' },
     help: `
 The event is a real, signed one, but it announces no lead: its since and through are the same, so the poll that it
 asks for gets none. It shows whether the receiver accepts events; an automation may run without a lead. To see a lead
-arrive, use \`leadtap leads send-test\`. If the receiver accepts it, a failing or disabled subscription is active again.
+arrive, use \`leadtap leads send-test\`. A subscription that sends leads gets an event with an empty list of leads; one
+that sends each lead alone gets a test lead, which is not stored. Its position does not move. If the receiver accepts it, a failing or disabled subscription is active again.
 
 The receiver has 10 seconds; redirects are not followed. If it refuses the event, nothing of the subscription changes.`,
     examples: ['leadtap hooks send-test 8c1f0a62d94e4b7f9d3a5e60c27b1f48'],
@@ -89,7 +92,7 @@ const listHooks = (context: CommandContext, options: ListOptions): Promise<void>
     const count = await printList(stdout, pages, json, {
       toJson,
       headings: [
-        ...['ID', 'STATE', 'HOST', 'LEADS', 'LAST EVENT', 'STATUS', 'RETRY'],
+        ...['ID', 'STATE', 'SEND', 'HOST', 'LEADS', 'LAST EVENT', 'STATUS', 'RETRY'],
         ...['USER', 'TOKEN', 'COMPANY', 'ANNOUNCED THROUGH', 'FAILURES'],
       ],
       toRow: (listed) => toRow(listed, now),
@@ -108,6 +111,7 @@ const toJson = ({ hook, companyId, name, isPending }: ListedHook) => ({
   tokenId: hook.tokenId,
   name,
   host: hostOfHook(hook),
+  send: hook.send,
   state: hookStateOf(hook),
   isPending,
   createdAt: toIso(hook.createdAt),
@@ -123,7 +127,13 @@ function toRow({ hook, companyId, name, isPending }: ListedHook, now: number): (
   const { lastEventAt, lastStatus } = hook;
   const retryAt = retryAtOf(hook);
   return [
-    ...[hook.id, hookStateOf(hook), hostOfHook(hook), isPending ? 'pending' : 'announced'],
+    ...[
+      hook.id,
+      hookStateOf(hook),
+      hook.send,
+      hostOfHook(hook),
+      isPending ? 'pending' : hook.send === 'event' ? 'announced' : 'sent',
+    ],
     lastEventAt === null ? 'never' : `${formatDuration((now - lastEventAt) / 1000)} ago`,
     lastStatus === null ? null : String(lastStatus),
     retryAt === null ? null : retryAt <= now ? 'now' : `in ${formatDuration((retryAt - now) / 1000)}`,
@@ -152,14 +162,18 @@ async function sendTestEvent(
   const keys = await loadSigningKeys(config.signingKey, { create: false });
   const delivery = createDelivery();
   signal.addEventListener('abort', () => delivery.close());
-  const { announcedThrough: through } = hook;
-  const window = { since: through, through };
-  const outcome = await sendEvent(delivery, { hook, claimedAt: await hooks.now() }, window, {
-    hosts: allowedHosts(config.hookHosts),
-    signingSecrets: secretsOf(keys),
-    publicUrl: config.publicUrl,
-    version: VERSION,
-  });
+  const now = await hooks.now();
+  const outcome = await postMessage(
+    delivery,
+    { hook, claimedAt: now },
+    testMessage(hook, now, config.publicUrl),
+    {
+      hosts: allowedHosts(config.hookHosts),
+      signingSecrets: secretsOf(keys),
+      publicUrl: config.publicUrl,
+      version: VERSION,
+    },
+  );
   delivery.close();
   signal.throwIfAborted();
   if (outcome === 'aborted') return;
@@ -167,7 +181,21 @@ async function sendTestEvent(
   const state = hookStateOf(hook);
   if (state !== 'active') await enable(hooks, hook, outcome.status, await hooks.now());
   const again = state === 'active' ? '' : ` The subscription was ${state} and is active again.`;
-  await writeLine(stderr, `${hostOfHook(hook)} accepted the event with status ${outcome.status}.${again}`);
+  const what = hook.send === 'lead' ? 'test lead' : 'event';
+  await writeLine(stderr, `${hostOfHook(hook)} accepted the ${what} with status ${outcome.status}.${again}`);
+}
+
+function testMessage(hook: Hook, now: number, publicUrl: string | undefined): HookMessage {
+  const { announcedThrough: through } = hook;
+  const window = { since: through, through };
+  switch (hook.send) {
+    case 'event':
+      return eventMessage(hook, window, now, publicUrl);
+    case 'leads':
+      return leadsMessage(hook, window, [], now);
+    case 'lead':
+      return testLeadMessage(now);
+  }
 }
 
 /** Stores nothing if the service has claimed the hook meanwhile: then it sends an event itself. */

@@ -2,7 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import {
+  HOOK_SENDS,
   HOOKS_PATH,
+  type HookSend,
   type InvalidHook,
   MAX_HOOK_BYTES,
   MAX_HOOK_URL_LENGTH,
@@ -58,7 +60,7 @@ export function createHookEndpoints(options: HookEndpointOptions): Endpoint[] {
   const [signingSecret] = hooks.signingSecrets;
 
   async function subscribe(exchange: Exchange, { token }: Caller): Promise<Payload> {
-    const { url, since } = await readSubscription(exchange);
+    const { url, since, send } = await readSubscription(exchange);
     // The account may have changed while the body arrived.
     await callers.identifyAgain(exchange);
     const checked = checkHookUrl(url, hooks.hosts);
@@ -73,7 +75,7 @@ export function createHookEndpoints(options: HookEndpointOptions): Endpoint[] {
         id: randomBytes(16).toString('hex'),
         tokenExpiresAt: storableExpiry(token),
         url: checked.url.href,
-        send: 'event',
+        send,
         baseUrl,
         since,
       },
@@ -136,6 +138,7 @@ function idOf({ url = '' }: IncomingMessage): string {
 interface Subscription {
   readonly url: string;
   readonly since: number | undefined;
+  readonly send: HookSend;
 }
 
 /** Power Automate sends the URL in a header, and what its connector describes, or nothing, in the body. */
@@ -151,7 +154,7 @@ const SUBSCRIPTION: BodyRule = {
 
 async function readSubscription(exchange: Exchange): Promise<Subscription> {
   const notificationUrl = exchange.request.headers[NOTIFICATION_URL];
-  if (notificationUrl !== undefined) return { url: String(notificationUrl), since: undefined };
+  if (notificationUrl !== undefined) return { url: String(notificationUrl), since: undefined, send: 'event' };
   return parseSubscription(await readBody(exchange, SUBSCRIPTION));
 }
 
@@ -159,13 +162,15 @@ function parseSubscription(bytes: Buffer): Subscription {
   const value = parseJson(bytes);
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new ProblemError('invalid-hook');
-  const { url, since } = value as { readonly url?: unknown; readonly since?: unknown };
+  const { url, since, send: given } = value as Readonly<Record<'url' | 'since' | 'send', unknown>>;
   if (typeof url !== 'string') throw new ProblemError('invalid-hook');
-  if (since === undefined || since === null) return { url, since: undefined };
+  const send = HOOK_SENDS.find((known) => known === (given ?? 'event'));
+  if (send === undefined) throw invalidHook('send-unknown');
+  if (since === undefined || since === null) return { url, since: undefined, send };
   const at = typeof since === 'string' ? parseInstant(since) : undefined;
   if (at === undefined) throw invalidHook('since-not-a-time');
   // The earliest time that every database can store.
-  return { url, since: Math.max(at, MIN_TIME) };
+  return { url, since: Math.max(at, MIN_TIME), send };
 }
 
 const invalidHook = (reason: InvalidHook): ProblemError =>

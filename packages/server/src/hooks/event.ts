@@ -1,7 +1,17 @@
-/** One event of a webhook subscription: there are leads after `since`, up to `through`. Signed as in Standard Webhooks. */
-import { createHash, createHmac } from 'node:crypto';
-import { type HookEvent, MAX_LEADS_PER_PAGE, NEW_LEADS_PATH } from '@leadtap/contract';
+/** What a webhook subscription sends: an event, leads or a lead. Signed as in Standard Webhooks. */
+import { createHash, createHmac, randomUUID } from 'node:crypto';
+import {
+  type HookEvent,
+  type HookLeadsEvent,
+  type Lead,
+  MAX_LEADS_PER_PAGE,
+  NEW_LEADS_PATH,
+  sampleLead,
+  testLeadFrom,
+} from '@leadtap/contract';
 import { toIso } from '../clock.ts';
+import type { LeadRecord } from '../leads/record.ts';
+import { renderLead, toWire } from '../leads/render.ts';
 import type { Delivery } from './deliver.ts';
 import type { Outcome } from './rules.ts';
 import type { DueHook, Hook } from './store.ts';
@@ -22,25 +32,42 @@ export interface EventWindow {
   readonly through: number;
 }
 
-export async function sendEvent(
-  delivery: Delivery,
-  { hook, claimedAt, companyId }: Pick<DueHook, 'hook' | 'claimedAt'> & Partial<DueHook>,
-  window: EventWindow,
-  options: EventOptions,
-): Promise<Outcome | 'aborted'> {
-  // The list may have become shorter since the subscription.
-  const checked = checkHookUrl(hook.url, options.hosts);
-  if (checked.kind !== 'allowed') return { kind: 'not-allowed' };
-  return delivery.post(checked.url, ...createEvent(hook, claimedAt, window, options), companyId);
+export interface HookMessage {
+  /** The same for repetitions, so that a receiver can drop them. */
+  readonly id: string;
+  /** JSON. */
+  readonly body: string;
 }
 
-/** The headers and the body of one attempt. `now` is the time of the database, like all times of a hook. */
-function createEvent(
+/** One attempt. `claimedAt` is a time of the database, like all times of a hook. */
+export async function postMessage(
+  delivery: Delivery,
+  { hook, claimedAt, companyId }: Pick<DueHook, 'hook' | 'claimedAt'> & Partial<DueHook>,
+  { id, body }: HookMessage,
+  { hosts, signingSecrets, version }: EventOptions,
+): Promise<Outcome | 'aborted'> {
+  // The list may have become shorter since the subscription.
+  const checked = checkHookUrl(hook.url, hosts);
+  if (checked.kind !== 'allowed') return { kind: 'not-allowed' };
+  const timestampS = Math.floor(claimedAt / 1000);
+  const headers = {
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(body)),
+    'user-agent': `Leadtap/${version}`,
+    'webhook-id': id,
+    'webhook-timestamp': String(timestampS),
+    'webhook-signature': signatureOf(signingSecrets, hook.id, { id, timestampS, body }),
+  };
+  return delivery.post(checked.url, headers, body, companyId);
+}
+
+/** There are leads after `since`, up to `through`. */
+export function eventMessage(
   hook: Hook,
-  now: number,
   { since, through }: EventWindow,
-  { publicUrl, signingSecrets, version }: EventOptions,
-): [headers: Record<string, string>, body: string] {
+  now: number,
+  publicUrl: string | undefined,
+): HookMessage {
   const event: HookEvent = {
     type: 'leads.available',
     timestamp: toIso(now),
@@ -51,18 +78,46 @@ function createEvent(
       poll: `${publicUrl ?? hook.baseUrl}${NEW_LEADS_PATH}?since=${toIso(since)}&limit=${MAX_LEADS_PER_PAGE}`,
     },
   };
-  const body = JSON.stringify(event);
-  const id = eventId(hook.id, since, through);
-  const timestampS = Math.floor(now / 1000);
-  const headers = {
-    'content-type': 'application/json',
-    'content-length': String(Buffer.byteLength(body)),
-    'user-agent': `Leadtap/${version}`,
-    'webhook-id': id,
-    'webhook-timestamp': String(timestampS),
-    'webhook-signature': signatureOf(signingSecrets, hook.id, { id, timestampS, body }),
+  return { id: messageId(hook.id, since, through), body: JSON.stringify(event) };
+}
+
+/** The leads after `since`, up to `through`. */
+export function leadsMessage(
+  hook: Hook,
+  { since, through }: EventWindow,
+  leads: readonly LeadRecord[],
+  now: number,
+): HookMessage {
+  const event: HookLeadsEvent = {
+    type: 'leads.created',
+    timestamp: toIso(now),
+    data: { hookId: hook.id, since: toIso(since), through: toIso(through), leads: leads.map(toWire) },
   };
-  return [headers, body];
+  return { id: messageId(hook.id, since, through), body: JSON.stringify(event) };
+}
+
+/** A lead that was deleted and added again has another `createdAt`: it is another lead. */
+export const leadMessage = (hook: Hook, lead: LeadRecord): HookMessage => ({
+  id: messageId(hook.id, lead.createdAt, lead.id),
+  body: renderLead(lead),
+});
+
+/** Not of a real lead: the ids of triggers are of another version of UUID. */
+export function testLeadMessage(now: number): HookMessage {
+  const id = randomUUID();
+  const at = toIso(now);
+  const lead: Lead = {
+    ...sampleLead,
+    ...testLeadFrom('`leadtap hooks send-test`'),
+    ...{
+      id: `test-${id}`,
+      automation_trigger_id: id,
+      createdAt: at,
+      updatedAt: at,
+      automation_created_at: at,
+    },
+  };
+  return { id: `msg_test_${id}`, body: JSON.stringify(lead) };
 }
 
 const hmac = (key: Uint8Array, text: string): Buffer => createHmac('sha256', key).update(text).digest();
@@ -75,9 +130,8 @@ const keyOf = (signingSecret: Uint8Array, hookId: string): Buffer =>
 export const secretOf = (signingSecret: Uint8Array, hookId: string): string =>
   `whsec_${keyOf(signingSecret, hookId).toString('base64')}`;
 
-/** The same for repetitions of one event, so that a receiver can drop them. */
-const eventId = (hookId: string, since: number, through: number): string =>
-  `msg_${createHash('sha256').update(`${hookId} ${since} ${through}`).digest('base64url').slice(0, 22)}`;
+const messageId = (hookId: string, since: number, end: number | string): string =>
+  `msg_${createHash('sha256').update(`${hookId} ${since} ${end}`).digest('base64url').slice(0, 22)}`;
 
 /**
  * One signature for each signing key: after a key rotation, receivers verify with the secret that they have as long as the old key

@@ -5,15 +5,25 @@ import type { DueHook, Hook, HookProgress } from './store.ts';
 export type Outcome =
   /** 2xx. */
   | { readonly kind: 'accepted'; readonly status: number }
-  /** 410: the hook is deleted. */
+  /** 410: the hook is deleted, or disabled if it sends leads. */
   | { readonly kind: 'gone'; readonly status: number }
   /** Any other status. */
   | { readonly kind: 'refused'; readonly status: number; readonly retryAfter?: string | undefined }
   /** No response. `not-allowed`: this instance may not send to the host, and nothing was sent. */
   | { readonly kind: 'timeout' | 'unreachable' | 'not-allowed' };
 
-/** `no-place`: too many events of the company are in flight. */
-export type ClaimResult = Outcome | { readonly kind: 'no-place' };
+/** `no-place`: too many events of the company are in flight. `nothing`: there was no lead to send any more. */
+export type ClaimResult = Outcome | { readonly kind: 'no-place' | 'nothing' };
+
+/** The result of a claim of a hook that sends leads. */
+export interface SentLeads {
+  /** The receiver has accepted all leads up to here. */
+  readonly acceptedThrough: number;
+  /** The end of the last request that may have reached the receiver. */
+  readonly attemptedThrough: number;
+  /** Of the last request. */
+  readonly result: ClaimResult;
+}
 
 export interface RuleContext {
   /** The time of the database. */
@@ -76,7 +86,35 @@ export function progressAfter(due: DueHook, result: ClaimResult, context: RuleCo
     case 'gone':
       return { ...due.hook, notBefore: context.now, checkAt: context.now };
     case 'no-place':
+    case 'nothing':
       return { ...due.hook, notBefore: context.now + POSTPONE_MS, checkAt: context.now + POSTPONE_MS };
+  }
+}
+
+/**
+ * The same for a hook that sends leads. Its position moves with what was accepted, also if the request after it has failed. It sends no
+ * reminders, and is never disabled for failing: nothing is given up.
+ */
+export function progressAfterLeads(
+  due: DueHook,
+  { acceptedThrough, attemptedThrough, result }: SentLeads,
+  context: RuleContext,
+): HookProgress {
+  const { now } = context;
+  const hasMoved = acceptedThrough > due.hook.announcedThrough;
+  const moved = { announcedThrough: acceptedThrough, failures: 0, failingSince: null };
+  const hook = { ...due.hook, attemptedThrough, ...(hasMoved && moved) };
+  switch (result.kind) {
+    case 'accepted': {
+      const pause = { notBefore: now + PAUSE_MS, checkAt: now + PAUSE_MS };
+      return { ...hook, ...pause, attemptedThrough: null, lastEventAt: now, lastStatus: result.status };
+    }
+    case 'nothing':
+      return { ...progressAfter({ ...due, hook }, result, context), attemptedThrough: null };
+    case 'gone':
+      return { ...progressAfterFailure(hook, result, context), disabledAt: now, checkAt: null };
+    default:
+      return progressAfter({ ...due, hook }, result, context);
   }
 }
 
@@ -112,7 +150,7 @@ function progressAfterFailure(hook: Hook, outcome: Outcome, { now, random }: Rul
   const failingSince = Math.min(hook.failingSince ?? now, now);
   const hasFailedFor = (limit: { readonly ms: number; readonly failures: number }): boolean =>
     now - failingSince >= limit.ms && failures >= limit.failures;
-  const isDisabled = hasFailedFor(DISABLE_AFTER);
+  const isDisabled = hook.send === 'event' && hasFailedFor(DISABLE_AFTER);
   const backoffMs = hasFailedFor(FIRST_DAY)
     ? LATER_BACKOFF_MS
     : (BACKOFF_MS[Math.min(hook.failures, BACKOFF_MS.length - 1)] ?? 0);

@@ -5,7 +5,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ChangeSource } from '../poll/store.ts';
 import type { Delivery } from './deliver.ts';
-import { type EventOptions, sendEvent } from './event.ts';
+import { type EventOptions, eventMessage, postMessage } from './event.ts';
 import {
   afterFailure,
   afterResult,
@@ -16,14 +16,17 @@ import {
   nextStep,
   type Outcome,
   progressAfter,
+  progressAfterLeads,
   type SenderState,
+  type SentLeads,
   sinceOf,
 } from './rules.ts';
+import { sendLeads } from './send-leads.ts';
 import type { DueHook, Hook, HookProgress, HookStore, SettledHook } from './store.ts';
 import { hostOfHook } from './url.ts';
 
 export interface HookSenderOptions extends EventOptions {
-  readonly store: Pick<HookStore, 'now' | 'claim' | 'settle' | 'remove' | 'prune' | 'hasHooks'>;
+  readonly store: Pick<HookStore, 'now' | 'claim' | 'readLeads' | 'settle' | 'remove' | 'prune' | 'hasHooks'>;
   /** Undefined: the store does not track changes, and all hooks are examined every second. */
   readonly changes: ChangeSource | undefined;
   readonly delivery: Delivery;
@@ -39,6 +42,10 @@ export interface HookSenderOptions extends EventOptions {
 
 /** Longer than the timeout of an event. */
 const CLAIM_MS = 15_000;
+/** Requests with leads begin so long after the claim at most: they end before it does, after 10 seconds. */
+const MAX_BEGIN_MS = 4000;
+/** Of all events in flight. Requests with leads wait while there are more. */
+const MAX_BYTES_IN_FLIGHT = 64 * 1024 * 1024;
 const MAX_CLAIMED_AT_ONCE = 200;
 /** Events of a claim that are sent without a pause: each takes a part of a millisecond, and polls are answered between them. */
 const MAX_SENT_AT_ONCE = 20;
@@ -52,6 +59,8 @@ const EXPIRED_KEPT_MS = 90 * 86_400_000;
 interface Result {
   readonly due: DueHook;
   readonly result: ClaimResult;
+  /** Of a hook that sends leads, unless it had no place. */
+  readonly sent?: SentLeads;
 }
 
 export class HookSender {
@@ -163,10 +172,11 @@ export class HookSender {
         if (limit <= 0) break;
         const except = { hooks: [...this.#notAllowed], ...this.#places.full() };
         const ids = companies === 'all' ? companies : [...companies];
+        const begunAt = performance.now();
         const due = await store.claim({ claimMs: CLAIM_MS, companies: ids, except, limit });
         for (const [index, hook] of due.entries()) {
           if (index % MAX_SENT_AT_ONCE === 0) await setImmediate();
-          this.#dispatch(hook);
+          this.#dispatch(hook, begunAt);
         }
         isComplete = due.length < limit;
       }
@@ -175,26 +185,50 @@ export class HookSender {
     }
   }
 
-  #dispatch(due: DueHook): void {
+  /** `begunAt` is the start of the claim by a monotonic clock. */
+  #dispatch(due: DueHook, begunAt: number): void {
     const { companyId, hook } = due;
     // Its other hooks were not claimed meanwhile.
     const onFreed = () => this.#update(examine(this.#state, [companyId]));
-    const hasPlace = this.#places.run(companyId, hook.failures > 0, () => this.#send(due), onFreed);
-    if (!hasPlace) this.#addResult(due, { kind: 'no-place' });
+    const send = () => (hook.send === 'event' ? this.#sendEvent(due) : this.#sendLeads(due, begunAt));
+    const hasPlace = this.#places.run(companyId, hook.failures > 0, send, onFreed);
+    if (!hasPlace) this.#addResult({ due, result: { kind: 'no-place' } });
   }
 
-  async #send(due: DueHook): Promise<void> {
+  async #sendEvent(due: DueHook): Promise<void> {
+    const { delivery, publicUrl } = this.#options;
     const window = { since: sinceOf(due), through: due.through };
-    const sent = sendEvent(this.#options.delivery, due, window, this.#options);
+    const message = eventMessage(due.hook, window, due.claimedAt, publicUrl);
+    const sent = postMessage(delivery, due, message, this.#options);
     const outcome = await sent.catch((): Outcome => ({ kind: 'unreachable' }));
     if (outcome === 'aborted') return;
-    this.#options.onOutcome?.(outcome.kind);
-    if (outcome.kind === 'not-allowed') this.#notAllowed.add(due.hook.id);
-    this.#addResult(due, outcome);
+    this.#observe(due.hook, outcome);
+    this.#addResult({ due, result: outcome });
   }
 
-  #addResult(due: DueHook, result: ClaimResult): void {
-    this.#results.push({ due, result });
+  /** If the database cannot be read, the claim ends by itself. */
+  async #sendLeads(due: DueHook, begunAt: number): Promise<void> {
+    const { delivery } = this.#options;
+    const mayBegin = () =>
+      !this.#isStopped &&
+      performance.now() - begunAt < MAX_BEGIN_MS &&
+      delivery.bytesInFlight < MAX_BYTES_IN_FLIGHT;
+    const onOutcome = (outcome: Outcome) => this.#observe(due.hook, outcome);
+    try {
+      const sent = await sendLeads(due, { ...this.#options, mayBegin, onOutcome });
+      this.#addResult({ due, result: sent.result, sent });
+    } catch (error) {
+      this.#logFailure(error);
+    }
+  }
+
+  #observe({ id }: Hook, { kind }: Outcome): void {
+    this.#options.onOutcome?.(kind);
+    if (kind === 'not-allowed') this.#notAllowed.add(id);
+  }
+
+  #addResult(result: Result): void {
+    this.#results.push(result);
     this.#storing ??= this.#storeResults();
   }
 
@@ -213,11 +247,12 @@ export class HookSender {
     const { store, hasConsumers } = this.#options;
     const now = await store.now();
     const settled: SettledHook[] = [];
-    for (const { due, result } of batch) {
+    for (const { due, result, sent } of batch) {
       const { hook } = due;
-      const progress = progressAfter(due, result, { now, random: Math.random(), hasConsumers });
+      const context = { now, random: Math.random(), hasConsumers };
+      const progress = sent ? progressAfterLeads(due, sent, context) : progressAfter(due, result, context);
       this.#logResult(hook, result, progress);
-      if (result.kind === 'gone' && (await store.remove(hook.id, hook.createdAt))) continue;
+      if (result.kind === 'gone' && !sent && (await store.remove(hook.id, hook.createdAt))) continue;
       settled.push({ claimed: hook, progress });
     }
     await store.settle(settled);
@@ -235,11 +270,13 @@ export class HookSender {
       outcome: result.kind,
       status: 'status' in result ? result.status : undefined,
     };
-    if (result.kind === 'gone') log.info(line, 'webhook subscription deleted: its receiver answered 410');
-    else if (result.kind === 'not-allowed')
+    if (result.kind === 'gone') {
+      const end = hook.send === 'event' ? 'deleted' : 'disabled';
+      log.info(line, `webhook subscription ${end}: its receiver answered 410`);
+    } else if (result.kind === 'not-allowed')
       log.warn(line, 'webhook event left to other instances: LEADTAP_HOOK_HOSTS of this one lacks its host');
     else if (disabledAt !== null) log.warn(line, 'webhook subscription disabled: it failed for 3 days');
-    else if (failures === 1 && result.kind !== 'no-place')
+    else if (failures === 1 && result.kind !== 'no-place' && result.kind !== 'nothing')
       log.warn(line, 'webhook event failed; it is sent again');
   }
 

@@ -1,7 +1,10 @@
 /** Webhook subscriptions in a database. */
 
 import { PROFESSIONAL } from '../accounts/records.ts';
-import { selectVisibleLeads } from '../leads/access.ts';
+import { selectVisibleLeads, unionVisibleLeads } from '../leads/access.ts';
+import type { LeadRecord } from '../leads/record.ts';
+import type { StoredLeadRow } from '../leads/row.ts';
+import { joinNames, STORED_COLUMNS } from '../leads/sql.ts';
 import {
   assignFields,
   type Dialect,
@@ -131,6 +134,25 @@ function claimSql(dialect: Dialect, isOfAll: boolean): string {
        FOR UPDATE OF h SKIP LOCKED`;
 }
 
+/** The values: now, limit, the hook, the end of its claim, and the range. */
+function leadsSql(dialect: Dialect): string {
+  const { joinEach, joinValues } = dialect;
+  const keys = unionVisibleLeads(
+    dialect,
+    'u',
+    (leads) => `SELECT l.created_at AS value FROM ${leads}
+      AND l.created_at > leadtap.from_ms($5) AND l.created_at <= leadtap.from_ms($6) ORDER BY l.created_at LIMIT $2`,
+  );
+  return `
+    SELECT ${STORED_COLUMNS} FROM leadtap.hooks AS h
+      ${joinEach('users', 'u', `u.id = h.user_id AND u.company_id = h.company_id AND u.plan = '${PROFESSIONAL}'`)}
+      ${joinValues(keys, 'k')}
+      ${joinEach('leads', 'l', 'l.company_id = u.company_id AND l.created_at = k.value')}
+      ${joinEach('companies', 'c', 'c.id = l.company_id')} ${joinNames(dialect)}
+     WHERE h.id = $3 AND h.not_before = leadtap.from_ms($4) AND NOT ${IS_TOKEN_ENDED}
+     ORDER BY k.value`;
+}
+
 /** Rows are locked in the order of their ids, so that two processes cannot deadlock. */
 const pruneSql = (condition: string): string => `
   DELETE FROM leadtap.hooks WHERE id IN (
@@ -152,6 +174,7 @@ const prepareSql = (dialect: Dialect) => ({
   put: putSql(dialect, HOOKS),
   claimOfAll: claimSql(dialect, true),
   claim: claimSql(dialect, false),
+  leads: leadsSql(dialect),
   /** Until the transaction ends, no other one adds hooks of this user. A statement of its own: the next ones see what it has waited for. */
   lockUser: `
     SELECT u.company_id AS "companyId", leadtap.to_ms(${newestOf(dialect)}) AS newest
@@ -183,7 +206,11 @@ type ExaminedRow = Omit<ExaminedHook, 'send'>;
 /** The sender tries again soon. */
 const SHORT: TaskOptions = { timeout: 'short' };
 
-export function createHookStore({ dialect, read, write }: SqlDatabase): HookStore {
+/** `decode` reads a row of a lead as the database has it. */
+export function createHookStore(
+  { dialect, read, write }: SqlDatabase,
+  decode: (row: StoredLeadRow) => LeadRecord,
+): HookStore {
   const sql = prepareSql(dialect);
 
   function* settle(settled: readonly SettledHook[]): SqlTask<void> {
@@ -242,6 +269,12 @@ export function createHookStore({ dialect, read, write }: SqlDatabase): HookStor
         const { settled, due } = claimHooks(rows.map(fromRow), now, claimMs);
         yield* settle(settled);
         return due;
+      }, SHORT),
+
+    readLeads: ({ hook, after, through, limit }) =>
+      read(function* () {
+        const values = [yield* readNow(), limit, hook.id, hook.notBefore, after, through];
+        return (yield* query<StoredLeadRow>(sql.leads, values)).map(decode);
       }, SHORT),
 
     settle: (settled) => write(() => settle(settled), SHORT),

@@ -4,6 +4,7 @@
  */
 import type { HookSend } from '@leadtap/contract';
 import type { ConsumerKey } from '../consumers/store.ts';
+import type { LeadRecord } from '../leads/record.ts';
 
 /** What a subscription says. */
 export interface NewHook extends ConsumerKey {
@@ -59,7 +60,10 @@ export interface DueHook {
   /** As it was before the claim, but for `notBefore` and `checkAt`: both are the end of the claim. */
   readonly hook: Hook;
   readonly companyId: string;
-  /** The newest `createdAt` that the user may see. Equal to `announcedThrough`: a reminder is due. */
+  /**
+   * The newest `createdAt` that the user may see. Equal to `announcedThrough`: a reminder is due. Of a hook that sends leads:
+   * `attemptedThrough`.
+   */
   readonly through: number;
   /** How far the consumer has polled. Null: it is not known. */
   readonly polledThrough: number | null;
@@ -84,6 +88,15 @@ export interface ClaimQuery {
         readonly retriesOf: readonly string[];
       }
     | undefined;
+  readonly limit: number;
+}
+
+/** A part of the leads that a claimed hook is to send. */
+export interface LeadRange {
+  /** As it was claimed. */
+  readonly hook: Hook;
+  readonly after: number;
+  readonly through: number;
   readonly limit: number;
 }
 
@@ -142,7 +155,8 @@ export interface HookStore {
   /**
    * Claims hooks for which an event is due: not disabled, `notBefore` has come, the user exists and has the plan, the token works; and
    * the user may see a lead after `announcedThrough`, or `remindAt` has come and neither position of the consumer has reached
-   * `announcedThrough`. Hooks with failures are due when `checkAt` has come, or if their company is one of those given. Two processes
+   * `announcedThrough`. A hook that sends leads keeps its `attemptedThrough` if that is after its position, else it is the newest lead
+   * that the user may see. Hooks with failures are due when `checkAt` has come, or if their company is one of those given. Two processes
    * never claim the same hook. Hooks with failures whose `notBefore` has not come are examined then if a lead of their company came after
    * the last attempt. Hooks whose `checkAt` has come without anything due are next examined at their `remindAt`, if that is later than
    * now. Failures of a hook for which there is nothing to announce any more are forgotten. If the last attempt is more than a minute in
@@ -150,6 +164,11 @@ export interface HookStore {
    * no entry to the change log.
    */
   claim(query: ClaimQuery): Promise<readonly DueHook[]>;
+  /**
+   * The leads of the range that the user may see now, oldest first. Hook, token, user and leads are read in one snapshot. None if the
+   * claim has ended, the hook was deleted, the token does not work any more, or the user may not poll.
+   */
+  readLeads(range: LeadRange): Promise<readonly LeadRecord[]>;
   /** Stores the progress of claimed hooks and ends their claims. A claim that has ended meanwhile stores nothing. */
   settle(settled: readonly SettledHook[]): Promise<void>;
   /**

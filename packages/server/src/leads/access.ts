@@ -69,14 +69,37 @@ export const pollScopeOf = (user: PollingUser): LeadScope | undefined =>
  * index. Null if there is no user.
  */
 export function selectVisibleLeads(
-  { indexedBy }: Dialect,
+  dialect: Dialect,
   user: string,
   select: (leads: string) => string,
 ): string {
-  const leadsOf = (index: string, place: string) =>
-    select(`leadtap.leads AS l ${index} WHERE l.company_id = ${user}.company_id ${place}`);
-  return `CASE ${user}.access_level
-    WHEN 'COMPANY' THEN (${leadsOf('', '')})
-    WHEN 'BRANCH' THEN (${leadsOf(indexedBy('leads_by_branch'), `AND l.branch_id = ${user}.branch_id`)})
-    WHEN 'DEPARTMENT' THEN (${leadsOf(indexedBy('leads_by_department'), `AND l.department_id = ${user}.department_id`)}) END`;
+  const levels = leadsByLevel(dialect, user).map(
+    ({ level, leads }) => `WHEN '${level}' THEN (${select(leads)})`,
+  );
+  return `CASE ${user}.access_level ${levels.join(' ')} END`;
+}
+
+/** The same for a query that returns rows of the one column `value`. At most one of its parts returns any. */
+export const unionVisibleLeads = (
+  dialect: Dialect,
+  user: string,
+  select: (leads: string) => string,
+): string =>
+  leadsByLevel(dialect, user)
+    .map(
+      ({ level, leads }) =>
+        `SELECT value FROM (${select(`${leads} AND ${user}.access_level = '${level}'`)}) AS ${level}`,
+    )
+    .join(' UNION ALL ');
+
+function leadsByLevel({ indexedBy }: Dialect, user: string) {
+  const leadsOf = (level: User['accessLevel'], index: string, place: string) => ({
+    level,
+    leads: `leadtap.leads AS l ${index} WHERE l.company_id = ${user}.company_id ${place}`,
+  });
+  return [
+    leadsOf('COMPANY', '', ''),
+    leadsOf('BRANCH', indexedBy('leads_by_branch'), `AND l.branch_id = ${user}.branch_id`),
+    leadsOf('DEPARTMENT', indexedBy('leads_by_department'), `AND l.department_id = ${user}.department_id`),
+  ];
 }

@@ -13,7 +13,8 @@ import type { LeadRecord, StoredLead } from './record.ts';
 import { LEAD_COLUMNS, type StoredLeadRow, toStoredLead } from './row.ts';
 import type { LeadCount, LeadStore } from './store.ts';
 
-const STORED_COLUMNS = [
+/** Of the lead `l` in its company `c`, for SELECT, with `joinNames` in FROM. */
+export const STORED_COLUMNS = [
   ...['l.company_id', 'l.branch_id', 'l.department_id'],
   ...LEAD_COLUMNS.map(({ column, kind }) =>
     kind === 'time' ? `leadtap.to_ms(l.${column}) AS ${column}` : `l.${column}`,
@@ -22,7 +23,7 @@ const STORED_COLUMNS = [
   ...['c.name AS company_name', 'b.name AS branch_name', 'd.name AS department_name'],
 ].join(', ');
 
-const joinNames = ({ joinEach }: Dialect): string => `
+export const joinNames = ({ joinEach }: Dialect): string => `
   ${joinEach('statuses', 's', 's.company_id = l.company_id AND s.value = l.status_value')}
   LEFT JOIN leadtap.branches AS b ON b.company_id = l.company_id AND b.id = l.branch_id
   LEFT JOIN leadtap.departments AS d ON d.company_id = l.company_id AND d.id = l.department_id`;

@@ -1,4 +1,6 @@
+import { Lead } from '@leadtap/contract/schemas';
 import { Webhook } from 'standardwebhooks';
+import { Errors } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
 import { type ManualClock, manualClock } from '../../../testing/harness/manual-clock.ts';
 import { keyFileOf, type TestService } from '../../../testing/harness/service.ts';
@@ -51,21 +53,29 @@ describe('leadtap hooks list', () => {
     const boss = await service.token('boss', { tokenId: 'token-1' });
     const first = await subscribe(service, boss, ZAPIER_URL, '2026-03-01T00:00:00Z');
     const other = await service.token('rival', { tokenId: 'token-2' });
-    const second = await subscribe(service, other, 'https://hook.eu1.make.com/secret-of-make');
+    const second = await subscribe(
+      service,
+      other,
+      'https://hook.eu1.make.com/secret-of-make',
+      undefined,
+      'lead',
+    );
     await change(service, first.id, failing(clock));
     const listed = await run('hooks list --json');
     expect(JSON.parse(listed.stdout)).toEqual(
       [
         {
           ...{ id: first.id, companyId: 'acme', userId: 'boss', tokenId: 'token-1', name: 'Zapier' },
-          ...{ host: 'hooks.zapier.com', state: 'failing', isPending: false, createdAt: iso(clock()) },
+          ...{ host: 'hooks.zapier.com', send: 'event', state: 'failing', isPending: false },
+          createdAt: iso(clock()),
           ...{ announcedThrough: '2026-03-01T00:00:00.000Z', lastEventAt: iso(clock() - 60_000) },
           ...{ lastStatus: 500, failures: 3, failingSince: iso(clock() - 60_000) },
           retryAt: iso(clock() + 120_000),
         },
         {
           ...{ id: second.id, companyId: 'globex', userId: 'rival', tokenId: 'token-2', name: null },
-          ...{ host: 'hook.eu1.make.com', state: 'active', isPending: false, createdAt: iso(clock()) },
+          ...{ host: 'hook.eu1.make.com', send: 'lead', state: 'active', isPending: false },
+          createdAt: iso(clock()),
           ...{ announcedThrough: second.since, lastEventAt: null, lastStatus: null },
           ...{ failures: 0, failingSince: null, retryAt: null },
         },
@@ -75,11 +85,11 @@ describe('leadtap hooks list', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
       [
-        ...['ID', 'STATE', 'HOST', 'LEADS', 'LAST EVENT', 'STATUS', 'RETRY'],
+        ...['ID', 'STATE', 'SEND', 'HOST', 'LEADS', 'LAST EVENT', 'STATUS', 'RETRY'],
         ...['USER', 'TOKEN', 'COMPANY', 'ANNOUNCED THROUGH', 'FAILURES'],
       ],
       [
-        ...[first.id, 'failing', 'hooks.zapier.com', 'announced', '1 min ago', '500', 'in 2 min'],
+        ...[first.id, 'failing', 'event', 'hooks.zapier.com', 'announced', '1 min ago', '500', 'in 2 min'],
         ...['boss', 'Zapier', 'acme', '2026-03-01T00:00:00.000Z', '3'],
       ],
       [''],
@@ -98,7 +108,7 @@ describe('leadtap hooks list', () => {
     expect(JSON.parse((await run('hooks list --json')).stdout)).toMatchObject([
       { state: 'disabled', isPending: true, retryAt: null },
     ]);
-    expect((await run('hooks list')).stdout).toMatch(/ {2}disabled +\S+ +pending {2}/);
+    expect((await run('hooks list')).stdout).toMatch(/ {2}disabled +event +\S+ +pending {2}/);
   });
 
   test('a failing one of a user whose plan does not allow polls is not sent again', async () => {
@@ -158,6 +168,26 @@ describe('leadtap hooks send-test', () => {
     expect(headers['webhook-signature']).toBe(signature);
     expect(await (await service.poll('boss', event.data.poll.split('?')[1])).json()).toEqual([]);
     expect(progressOf(await storedHook(service, hook.id))).toEqual(progressOf(before));
+  });
+
+  test('sends a list without leads, or a test lead that is not stored, to one that sends leads', async () => {
+    const { clock, service, receiver, run } = await installation();
+    await service.add({});
+    const token = await service.token('boss');
+    const leads = await subscribe(service, token, receiver.url, undefined, 'leads');
+    const before = await storedHook(service, leads.id);
+    expect(await run(`hooks send-test ${leads.id}`)).toMatchObject({ code: 0 });
+    const data = { hookId: leads.id, since: leads.since, through: leads.since, leads: [] };
+    expect((await receiver.event(1)).event).toEqual({ type: 'leads.created', timestamp: iso(clock()), data });
+    expect(progressOf(await storedHook(service, leads.id))).toEqual(progressOf(before));
+    const lead = await subscribe(service, token, receiver.url, undefined, 'lead');
+    const { code, stderr } = await run(`hooks send-test ${lead.id}`);
+    expect([code, stderr]).toEqual([0, expect.stringContaining(' accepted the test lead with status 200.')]);
+    const { text } = await receiver.event(2);
+    expect([...Errors(Lead, JSON.parse(text))]).toEqual([]);
+    expect(JSON.parse(text)).toMatchObject({ id: expect.stringMatching(/^test-/), fullName: 'Test Lead' });
+    expect((await storedHook(service, lead.id)).announcedThrough).toBe(Date.parse(lead.since));
+    expect(await service.leads('boss', `since=${lead.since}`)).toEqual([]);
   });
 
   test.each(['failing', 'disabled'] as const)(

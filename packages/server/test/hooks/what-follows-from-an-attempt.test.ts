@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { sendEvent } from '../../src/hooks/event.ts';
+import { eventMessage, postMessage } from '../../src/hooks/event.ts';
 import {
   type ClaimResult,
   type Outcome,
   progressAfter,
+  progressAfterLeads,
   retryAfterMs,
   sinceOf,
 } from '../../src/hooks/rules.ts';
@@ -169,7 +170,7 @@ it.each([
 it('the times of an event are those of the database', async () => {
   const sent: { timestamp: string; header: string | undefined }[] = [];
   const delivery = {
-    maxInFlight: 1,
+    ...{ maxInFlight: 1, bytesInFlight: 0 },
     post: async (_url: URL, headers: Readonly<Record<string, string>>, body: string) => {
       sent.push({ timestamp: JSON.parse(body).timestamp, header: headers['webhook-timestamp'] });
       return OK;
@@ -178,7 +179,8 @@ it('the times of an event are those of the database', async () => {
   };
   // Unlike the clock of this process.
   const options = { hosts: ['a.test'], signingSecrets: [], publicUrl: undefined, version: '1.0.0' };
-  await sendEvent(delivery, due({}, { claimedAt: NOW }), { since: 1000, through: 2000 }, options);
+  const message = eventMessage(HOOK, { since: 1000, through: 2000 }, NOW, undefined);
+  await postMessage(delivery, due({}, { claimedAt: NOW }), message, options);
   expect(sent).toEqual([{ timestamp: new Date(NOW).toISOString(), header: String(NOW / 1000) }]);
 });
 
@@ -186,4 +188,46 @@ it('the state follows from the row', () => {
   expect(hookStateOf({ disabledAt: null, failures: 0 })).toBe('active');
   expect(hookStateOf({ disabledAt: null, failures: 1 })).toBe('failing');
   expect(hookStateOf({ disabledAt: 1, failures: 9 })).toBe('disabled');
+});
+
+describe('of a hook that sends leads', () => {
+  const failing = { send: 'lead', failures: 3, failingSince: 5, attemptedThrough: 2000 } as const;
+  const afterLeads = (acceptedThrough: number, result: ClaimResult) =>
+    progressAfterLeads(
+      due(failing),
+      { acceptedThrough, attemptedThrough: 1500, result },
+      { now: NOW, random: 0, hasConsumers: true },
+    );
+
+  it('a 2xx moves the position to what was accepted; there are no reminders', () => {
+    expect(afterLeads(1500, OK)).toMatchObject({
+      ...{ announcedThrough: 1500, announcedSince: 500, attemptedThrough: null, failures: 0 },
+      ...{ failingSince: null, lastStatus: 202, notBefore: NOW + 1000, checkAt: NOW + 1000, remindAt: null },
+    });
+  });
+
+  it('what was accepted before a failure counts, and the failure is the first one', () => {
+    expect(afterLeads(1400, FAILED)).toMatchObject({
+      ...{ announcedThrough: 1400, attemptedThrough: 1500, failures: 1, failingSince: NOW, lastStatus: 500 },
+      ...{ notBefore: NOW + 5000, checkAt: NOW + 5000 },
+    });
+    expect(afterLeads(1000, FAILED)).toMatchObject({ announcedThrough: 1000, failures: 4, failingSince: 5 });
+  });
+
+  it('a 410 disables it, and the position stays', () => {
+    expect(afterLeads(1400, { kind: 'gone', status: 410 })).toMatchObject({
+      ...{ announcedThrough: 1400, lastStatus: 410, disabledAt: NOW, checkAt: null },
+    });
+  });
+
+  it('nothing to send is no failure, and the next request ends where the leads do then', () => {
+    expect(afterLeads(1000, { kind: 'nothing' })).toMatchObject({
+      ...{ announcedThrough: 1000, attemptedThrough: null, failures: 3, notBefore: NOW + 1000 },
+    });
+  });
+
+  it('without a place, or a host that is allowed, the request stays the same', () => {
+    for (const kind of ['no-place', 'not-allowed'] as const)
+      expect(afterLeads(1000, { kind })).toMatchObject({ announcedThrough: 1000, attemptedThrough: 1500 });
+  });
 });

@@ -119,6 +119,25 @@ class WritesItsPlans extends DelegatingStore {
   }
 }
 
+/** The leads of a claim are read with the rights that the user had then. */
+class ReadsLeadsOfClaims extends DelegatingStore {
+  readonly hooks: HookStore;
+
+  constructor(inner: Store) {
+    super(inner);
+    const { hooks } = inner;
+    if (!hooks) throw new Error('the store has no hooks');
+    const read = new Map<string, ReturnType<HookStore['readLeads']>>();
+    const readOnce: HookStore['readLeads'] = ({ hook, ...range }) => {
+      const key = JSON.stringify([hook.id, range]);
+      const known = read.get(key) ?? hooks.readLeads({ hook, ...range });
+      read.set(key, known);
+      return known;
+    };
+    this.hooks = { ...hooks, readLeads: readOnce };
+  }
+}
+
 /** Of two processes that have claimed the same hook, the slower one overwrites what the other has stored. */
 class SettlesEndedClaims extends DelegatingStore {
   readonly hooks: HookStore;
@@ -150,6 +169,7 @@ const DEFECTS: readonly [string, Open, readonly string[]][] = [
   ['forgets the scopes of tokens', broken(ForgetsScopes), ['tokens']],
   ['stamps history', broken(StampsHistory), ['history']],
   ['returns the clock as the last stamp', broken(ReturnsClockAsLastStamp), ['pages']],
+  ['reads leads for a hook as of its claim', broken(ReadsLeadsOfClaims), ['hooks']],
   ['stores the result of a claim that has ended', broken(SettlesEndedClaims), ['hooks']],
   ['finds a user by an id with spaces', broken(TrimsIds), ['users']],
 ];

@@ -87,7 +87,7 @@ function createStore(database: Database, options: PostgresOptions): Store {
     ...createLeadLists(sql, toLeadRecord),
     removal: createRemoval(sql, (full = false) => vacuum(database, full)),
     consumers: createConsumerStore(sql),
-    hooks: createHookStore(sql),
+    hooks: createHookStore(sql, toLeadRecord),
 
     async status() {
       const [row] = await queryInTransaction<{ version: string; latest: number; now: number }>(

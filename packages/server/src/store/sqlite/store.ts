@@ -273,7 +273,7 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
     planLeads: (batch, writeOptions = {}) => read(({ leads }) => leads.plan(batch, writeOptions)),
     ...createLeadLists(sql, decodeLead),
     consumers: createConsumerStore(sql),
-    hooks: createHookStore(sql),
+    hooks: createHookStore(sql, decodeLead),
     removal: createRemoval(sql, (full = true) => {
       const { connection } = current.database;
       return vacuum(connection, file, { full, waitMs: options.vacuumWaitMs ?? VACUUM_WAIT_MS });

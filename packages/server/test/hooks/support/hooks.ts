@@ -1,4 +1,4 @@
-import type { SubscribedHook, Hook as WireHook } from '@leadtap/contract';
+import type { HookSend, SubscribedHook, Hook as WireHook } from '@leadtap/contract';
 import { type ServiceOptions, startService, type TestService } from '../../../../testing/harness/service.ts';
 import type { Receiver } from '../../../../testing/integrations/hook-receiver.ts';
 import type { Hook } from '../../../src/hooks/store.ts';
@@ -40,8 +40,9 @@ export async function subscribe(
   token: string,
   url: string,
   since?: string,
+  send?: HookSend,
 ): Promise<SubscribedHook> {
-  const response = await postHook(service, token, { url, since });
+  const response = await postHook(service, token, { url, since, send });
   if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`);
   return (await response.json()) as SubscribedHook;
 }

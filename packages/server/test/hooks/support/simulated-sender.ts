@@ -16,6 +16,7 @@ class SimulatedStore {
   readonly now = vi.fn(async () => START + performance.now());
   readonly prune = vi.fn(async (_expiredBefore: number) => 0);
   readonly hasHooks = vi.fn(async () => this.hooks.size > 0);
+  readonly readLeads = vi.fn(async () => []);
   readonly remove = vi.fn(async (id: string, _createdAt?: number) => this.hooks.delete(id));
 
   readonly claim = vi.fn(async ({ claimMs, companies, except, limit }: ClaimQuery): Promise<DueHook[]> => {
@@ -73,6 +74,7 @@ export function simulateSender({ maxInFlight = 40, tracksChanges = true }: Sende
   });
   const delivery: Delivery = {
     maxInFlight,
+    bytesInFlight: 0,
     close,
     post: ({ pathname: path }) =>
       new Promise((resolve) => {

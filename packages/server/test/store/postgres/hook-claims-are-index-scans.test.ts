@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { createHookStore } from '../../../src/hooks/sql.ts';
+import { toLeadRecord } from '../../../src/leads/row.ts';
 import { makeExplainedDatabase } from './explained-database.ts';
 
 /** The number of rows that a step of the plan has read in all. */
@@ -19,7 +20,7 @@ it('a claim reads the hooks of the given companies and one lead for each, with a
     INSERT INTO leadtap.hooks (id, company_id, user_id, token_id, url, base_url, created_at, announced_through, failures, not_before)
     SELECT u.id || n, u.company_id, u.id, '', 'https://h/' || n, '', 'epoch', now() + interval '1 day', 0, 'epoch'
       FROM leadtap.users AS u, generate_series(1, CASE u.company_id WHEN 'acme' THEN 10 ELSE 1000 END) AS n`);
-  const { claim } = createHookStore(await explainDatabase());
+  const { claim, find, readLeads } = createHookStore(await explainDatabase(), toLeadRecord);
   const explain = async (companies: readonly string[]) => {
     plans.length = 0;
     expect(await claim({ claimMs: 1000, companies, limit: 100 })).toEqual([]);
@@ -36,5 +37,16 @@ it('a claim reads the hooks of the given companies and one lead for each, with a
     expect(rowsOf(plan, / on leads l/)).toBeLessThanOrEqual(rows[0]?.n);
     expect(rowsOf(plan, / on users u/)).toBeLessThanOrEqual(rows[0]?.n);
     expect(rowsOf(await explain([]), / on hooks/)).toBe(0);
+    for (const id of ['boss1', 'north-lead1', 'seller1']) {
+      plans.length = 0;
+      const hook = await find(id);
+      if (!hook) throw new Error('there is no hook');
+      const range = { hook, after: 0, through: Date.now() + 1e9, limit: 10 };
+      expect(await readLeads(range)).toHaveLength(10);
+      const leadPlan = plans.find((text) => / on leads l/.test(text)) ?? '';
+      expect(leadPlan).not.toMatch(/Seq Scan on (?!hooks).*\(actual/);
+      // Each key, and the lead that it is of.
+      expect(rowsOf(leadPlan, / on leads l/)).toBe(20);
+    }
   }
 });

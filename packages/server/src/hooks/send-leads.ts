@@ -1,0 +1,101 @@
+/**
+ * Sends the leads of one claim to a hook that sends leads: one request after the other, each begun when the last one was accepted. The
+ * leads of a request are read just before it, so that nothing is sent that the user may not see at that moment.
+ */
+import { MAX_LEADS_PER_PAGE } from '@leadtap/contract';
+import type { LeadRecord } from '../leads/record.ts';
+import { renderLead } from '../leads/render.ts';
+import type { Delivery } from './deliver.ts';
+import { type EventOptions, leadMessage, leadsMessage, postMessage } from './event.ts';
+import type { Outcome, SentLeads } from './rules.ts';
+import type { DueHook, HookStore } from './store.ts';
+
+export interface LeadSenderOptions extends EventOptions {
+  readonly store: Pick<HookStore, 'readLeads' | 'settle'>;
+  readonly delivery: Delivery;
+  /** Whether a request may begin: it has to end before the claim does. */
+  readonly mayBegin: () => boolean;
+  readonly onOutcome: (outcome: Outcome) => void;
+}
+
+/** In one claim. A hook is claimed once a second at most. */
+const MAX_REQUESTS = { event: 0, leads: 1, lead: 10 };
+/** Of the leads in a request. A single lead is sent whatever its length. */
+const MAX_LEADS_BYTES = 1_000_000;
+
+export async function sendLeads(due: DueHook, options: LeadSenderOptions): Promise<SentLeads> {
+  const { hook } = due;
+  let sent: SentLeads = {
+    acceptedThrough: hook.announcedThrough,
+    attemptedThrough: due.through,
+    result: { kind: 'no-place' },
+  };
+  for (let begun = 0; begun < MAX_REQUESTS[hook.send] && options.mayBegin(); begun += 1) {
+    const page = await readPage(due, sent.acceptedThrough, options.store);
+    if (!page) return begun === 0 ? { ...sent, result: { kind: 'nothing' } } : sent;
+    const attemptedThrough = page.through;
+    if (!options.mayBegin()) return { ...sent, attemptedThrough };
+    const outcome = await postPage(due, page, options);
+    if (outcome === 'aborted') return { ...sent, attemptedThrough };
+    options.onOutcome(outcome);
+    if (outcome.kind !== 'accepted') return { ...sent, attemptedThrough, result: outcome };
+    sent = { acceptedThrough: page.through, attemptedThrough, result: outcome };
+  }
+  return sent;
+}
+
+/** The leads of one request: those after `since`, up to `through`, that the user may see. */
+interface LeadPage {
+  readonly since: number;
+  readonly through: number;
+  readonly leads: readonly [LeadRecord, ...LeadRecord[]];
+}
+
+async function readPage(
+  due: DueHook,
+  since: number,
+  store: LeadSenderOptions['store'],
+): Promise<LeadPage | undefined> {
+  const { hook, claimedAt } = due;
+  if (hook.send === 'lead') {
+    const [lead] = await store.readLeads({ hook, after: since, through: due.through, limit: 1 });
+    return lead && { since, through: lead.createdAt, leads: [lead] };
+  }
+  const readThrough = async (through: number): Promise<LeadPage | undefined> => {
+    const limit = MAX_LEADS_PER_PAGE + 1;
+    const leads = await store.readLeads({ hook, after: since, through, limit });
+    const [first, ...rest] = leads.slice(0, lengthOfPage(leads));
+    if (!first) return undefined;
+    const last = rest.at(-1) ?? first;
+    // Later leads of the range were deleted, or the user may not see them: a 2xx is for the whole range.
+    const isWhole = 1 + rest.length === leads.length;
+    return { since, through: isWhole ? through : last.createdAt, leads: [first, ...rest] };
+  };
+  const page = await readThrough(due.through);
+  if (!page || page.through === due.through) return page;
+  // Stored before the request, so that a repetition has the same end and the same id, whatever is deleted meanwhile.
+  const progress = { ...hook, attemptedThrough: page.through, lastEventAt: claimedAt };
+  await store.settle([{ claimed: hook, progress }]);
+  return readThrough(page.through);
+}
+
+function lengthOfPage(leads: readonly LeadRecord[]): number {
+  let [length, bytes] = [0, 0];
+  for (const lead of leads.slice(0, MAX_LEADS_PER_PAGE)) {
+    bytes += Buffer.byteLength(renderLead(lead));
+    if (length > 0 && bytes > MAX_LEADS_BYTES) break;
+    length += 1;
+  }
+  return length;
+}
+
+function postPage(
+  due: DueHook,
+  { leads, ...window }: LeadPage,
+  options: LeadSenderOptions,
+): Promise<Outcome | 'aborted'> {
+  const { hook, claimedAt } = due;
+  const message =
+    hook.send === 'lead' ? leadMessage(hook, leads[0]) : leadsMessage(hook, window, leads, claimedAt);
+  return postMessage(options.delivery, due, message, options).catch(() => ({ kind: 'unreachable' }));
+}

@@ -1,0 +1,79 @@
+import { describe, expect, it, vi } from 'vitest';
+import type { TestService } from '../../../testing/harness/service.ts';
+import { respondWith, startReceiver } from '../../../testing/integrations/hook-receiver.ts';
+import { hooksRequest, startWith, subscribe } from './support/hooks.ts';
+import { leadsOf, SENDS } from './support/lead-receiver.ts';
+
+/** What ends the right of the user `boss` with the token `t` to see leads at all. */
+const ENDS: Readonly<Record<string, (service: TestService, hookId: string) => Promise<unknown>>> = {
+  'the token is revoked': ({ store }) => store.revokeToken('t'),
+  'the plan ends': ({ store }) => store.updateUser('boss', { plan: 'STARTER' }),
+  'the user is removed': ({ store }) => store.removeUser('boss'),
+  'the subscription is deleted': (service, id) =>
+    hooksRequest(service, undefined, { path: `/${id}`, method: 'DELETE' }),
+};
+
+const NARROWED = { accessLevel: 'BRANCH', branchId: 'north' } as const;
+
+describe.each(SENDS)('a subscription with %s', (send) => {
+  async function startOne() {
+    const receiver = await startReceiver();
+    const service = await startWith(receiver);
+    const token = await service.token('boss', { tokenId: 't' });
+    const { id } = await subscribe(service, token, receiver.url, undefined, send);
+    const hooks = service.store.hooks;
+    if (!hooks) throw new Error('the store has no hooks');
+    return { receiver, service, hooks, id };
+  }
+
+  it.each(Object.keys(ENDS))('sends nothing if %s between the claim and the request', async (name) => {
+    const { receiver, service, hooks, id } = await startOne();
+    const read = hooks.readLeads;
+    const results: number[] = [];
+    vi.spyOn(hooks, 'readLeads').mockImplementation(async (range) => {
+      await ENDS[name]?.(service, id);
+      const leads = await read(range);
+      results.push(leads.length);
+      return leads;
+    });
+    await service.add({}, {});
+    await vi.waitFor(() => expect(results.length).toBeGreaterThan(0));
+    expect(new Set(results)).toEqual(new Set([0]));
+    expect(receiver.events).toEqual([]);
+  });
+
+  it('sends only what a narrowed access level allows at the time of the request', async () => {
+    const { receiver, service, hooks } = await startOne();
+    const read = hooks.readLeads;
+    vi.spyOn(hooks, 'readLeads').mockImplementationOnce(async (range) => {
+      await service.store.updateUser('boss', NARROWED);
+      return read(range);
+    });
+    await service.add({ id: '1', branchId: 'south' }, { id: '2', branchId: 'north' }, { id: '3' });
+    await service.add({ id: '4', branchId: 'north' });
+    await vi.waitFor(() => expect(receiver.events.flatMap(leadsOf).map(({ id }) => id)).toEqual(['2', '4']));
+  });
+});
+
+describe('among ten single leads', () => {
+  it.each([...Object.keys(ENDS), 'the access level is narrowed'])(
+    'the next is not sent after %s',
+    async (name) => {
+      const receiver = await startReceiver();
+      const service = await startWith(receiver);
+      const token = await service.token('boss', { tokenId: 't' });
+      const { id } = await subscribe(service, token, receiver.url, undefined, 'lead');
+      receiver.respond = async (response) => {
+        const narrow = () => service.store.updateUser('boss', NARROWED);
+        if (receiver.events.length === 3) await (ENDS[name]?.(service, id) ?? narrow());
+        respondWith(200)(response);
+      };
+      const reads = vi.spyOn(service.store.hooks ?? { readLeads: () => undefined }, 'readLeads');
+      await service.add(...Array.from({ length: 9 }, (_, index) => ({ id: `${index}`, branchId: 'south' })));
+      await receiver.event(3);
+      // The read after the third lead returns nothing.
+      await vi.waitFor(async () => expect(await reads.mock.results[3]?.value).toEqual([]));
+      expect(receiver.events.flatMap(leadsOf).map((lead) => lead.id)).toEqual(['0', '1', '2']);
+    },
+  );
+});
