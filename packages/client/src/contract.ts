@@ -140,7 +140,7 @@ export interface LeadError {
   readonly detail: string;
 }
 
-/** A token that polls or has a webhook subscription, and how far it has come. */
+/** A token that polls or has a webhook subscription, or a webhook subscription that sends leads, and how far it has come. */
 export interface Consumer {
   /** The name that the token was issued with. */
   readonly name: string | null;
@@ -156,7 +156,7 @@ export interface Consumer {
   readonly message: string;
   /** What to do about the problem. Code is between backticks. Null: nothing. */
   readonly fix: string | null;
-  /** The time of the first poll. Null: it has not polled yet. */
+  /** The time of the first poll, or of the subscription of a webhook that sends leads. Null: it has not polled yet. */
   readonly firstPollAt: string | null;
   /** The time of the last poll. Null: it has not polled yet. */
   readonly lastPollAt: string | null;
@@ -164,9 +164,9 @@ export interface Consumer {
   readonly lastStatus: number | null;
   /** The usual time between two polls in seconds. Null until there were two. */
   readonly usualIntervalS: number | null;
-  /** `active`: polls within its usual interval. `stale`: should have polled again. `inactive`: has not polled for so long that it no longer counts. `subscribed`: has a webhook subscription and has not polled yet. */
+  /** `active`: polls within its usual interval. `stale`: should have polled again. `inactive`: has not polled for so long that it no longer counts. `subscribed`: has a webhook subscription, and has not polled yet or was not sent a lead yet. */
   readonly state: 'active' | 'stale' | 'inactive' | 'subscribed';
-  /** The largest `since` that it has sent: it has all leads up to here, except for those of `gaps`. */
+  /** The largest `since` that it has sent, or the last lead that its webhook has accepted: it has all leads up to here, except for those of `gaps`. */
   readonly confirmedThrough: string | null;
   /** The newest `createdAt` that it was sent. */
   readonly deliveredThrough: string | null;

@@ -142,6 +142,7 @@ describe('a lead says who has it', () => {
 
   const HOOK = {
     count: 1,
+    ...({ send: 'event', id: null, host: null } as const),
     state: 'active',
     announcedThrough: '2026-01-01T00:00:00.000Z',
     lastEventAt: null,

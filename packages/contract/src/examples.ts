@@ -75,6 +75,9 @@ export const exampleConsumers: Consumers = {
       isAwaited: false,
       hook: {
         count: 1,
+        send: 'event',
+        id: null,
+        host: null,
         state: 'active',
         announcedThrough: '2026-03-02T09:30:00.001Z',
         lastEventAt: '2026-03-02T09:30:11.600Z',

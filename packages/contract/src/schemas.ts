@@ -227,14 +227,24 @@ export const ConsumerHook = Type.Object(
     count: Type.Integer({
       minimum: 1,
       description:
-        'The number of webhook subscriptions of the token. The other fields are of the one with the worst state.',
+        'The number of webhook subscriptions of the token that send events. The other fields are of the one with the worst state. 1 for one that sends leads.',
+    }),
+    send: hookSend(),
+    id: Type.Union([Type.String(), Type.Null()], {
+      description: 'The id of a subscription that sends leads. Null: it sends events.',
+    }),
+    host: Type.Union([Type.String(), Type.Null()], {
+      description: 'The host that leads are sent to. Null: it sends events.',
     }),
     ...hookProgress(),
     failingSince: Type.Union([isoTime(), Type.Null()], {
       description: 'Of the first of these failures. Null: there are none.',
     }),
   },
-  { additionalProperties: false, description: 'The webhook subscriptions of a token that polls.' },
+  {
+    additionalProperties: false,
+    description: 'The webhook subscriptions of a token, or one that sends leads.',
+  },
 );
 
 const CONSUMER_LEVELS = ['good', 'warning', 'error', 'unknown', 'inactive'] as const;
@@ -264,7 +274,8 @@ export const Consumer = Type.Object(
       description: 'What to do about the problem. Code is between backticks. Null: nothing.',
     }),
     firstPollAt: Type.Union([isoTime(), Type.Null()], {
-      description: 'The time of the first poll. Null: it has not polled yet.',
+      description:
+        'The time of the first poll, or of the subscription of a webhook that sends leads. Null: it has not polled yet.',
     }),
     lastPollAt: Type.Union([isoTime(), Type.Null()], {
       description: 'The time of the last poll. Null: it has not polled yet.',
@@ -279,11 +290,11 @@ export const Consumer = Type.Object(
       type: 'string',
       enum: [...CONSUMER_STATES],
       description:
-        '`active`: polls within its usual interval. `stale`: should have polled again. `inactive`: has not polled for so long that it no longer counts. `subscribed`: has a webhook subscription and has not polled yet.',
+        '`active`: polls within its usual interval. `stale`: should have polled again. `inactive`: has not polled for so long that it no longer counts. `subscribed`: has a webhook subscription, and has not polled yet or was not sent a lead yet.',
     }),
     confirmedThrough: Type.Union([isoTime(), Type.Null()], {
       description:
-        'The largest `since` that it has sent: it has all leads up to here, except for those of `gaps`.',
+        'The largest `since` that it has sent, or the last lead that its webhook has accepted: it has all leads up to here, except for those of `gaps`.',
     }),
     deliveredThrough: Type.Union([isoTime(), Type.Null()], {
       description: 'The newest `createdAt` that it was sent.',
@@ -331,7 +342,8 @@ export const Consumer = Type.Object(
   },
   {
     additionalProperties: false,
-    description: 'A token that polls or has a webhook subscription, and how far it has come.',
+    description:
+      'A token that polls or has a webhook subscription, or a webhook subscription that sends leads, and how far it has come.',
   },
 );
 

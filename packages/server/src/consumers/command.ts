@@ -13,6 +13,7 @@ import {
   type ConsumerSources,
   consumerStateOf,
   type ListedConsumer,
+  leadHookOf,
   listedConsumerPages,
   pendingOf,
   silenceOf,
@@ -34,7 +35,7 @@ export function registerConsumers(program: Command, context: CommandContext): vo
       '--json': 'print an array of consumers',
     },
     help: `
-Every token that polls is a consumer. POSITION is the createdAt of the newest lead that the consumer has got or
+Every token that polls is a consumer, and so is every webhook subscription that sends leads. POSITION is the createdAt of the newest lead that the consumer has got or
 confirmed; WAITING is the number of later leads that it may see. Positions are at most 5 seconds old. WEBHOOK is the
 state of its webhook subscription and the time of the last event; \`leadtap hooks list\` has more. A consumer with the
 state subscribed has a webhook subscription and has not polled yet.
@@ -131,14 +132,16 @@ function toRow(
   const intervalMs = consumer?.intervalMs ?? null;
   const waiting = pendingOf(listed)?.pendingLeads;
   const ago = (time: number): string => `${formatDuration((now - time) / 1000)} ago`;
-  const lastEvent = hook?.lastEventAt ? `event ${ago(hook.lastEventAt)}` : 'no event yet';
+  const leadHook = leadHookOf(listed);
+  const sent = leadHook ? `leads to ${leadHook.host}` : 'event';
+  const lastEvent = hook?.lastEventAt ? `${sent} ${ago(hook.lastEventAt)}` : `no ${sent} yet`;
   return [
     ...[tokenId, name, userId, consumerStateOf(listed, now, staleAfterMs)],
     waiting === MAX_PENDING_LEADS ? `${MAX_PENDING_LEADS}+` : (waiting?.toString() ?? null),
-    consumer ? ago(consumer.lastPollAt) : 'never',
+    consumer ? ago(consumer.lastPollAt) : leadHook ? null : 'never',
     consumer ? String(consumer.lastStatus) : null,
     intervalMs === null ? null : formatDuration(intervalMs / 1000),
-    consumer ? toIsoOrNull(positionOf(consumer)) : null,
+    toIsoOrNull(consumer ? positionOf(consumer) : (leadHook?.announcedThrough ?? null)),
     hook ? `${hook.state}, ${lastEvent}` : null,
     ...(hasCompany ? [companyId] : []),
   ];

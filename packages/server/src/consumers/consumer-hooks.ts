@@ -7,24 +7,27 @@ import {
   type HookState,
   type HookStore,
   hookStateOf,
+  hostOfHook,
   type ListedHook,
 } from '../hooks/store.ts';
 import { scopeOf } from '../leads/access.ts';
 import type { PollQueries } from '../poll/store.ts';
 import { type Consumer, type ConsumerKey, consumerKeyText } from './store.ts';
 
-/** All hooks of a token as one: what is not their number is of the hook with the worst state. */
-export interface ConsumerHook
-  extends ConsumerKey,
-    Pick<
-      Hook,
-      'createdAt' | 'announcedThrough' | 'lastEventAt' | 'lastStatus' | 'failures' | 'failingSince'
-    > {
+/**
+ * All hooks of a token that send events as one: what is not their number is of the hook with the worst state. A hook that sends leads is
+ * one by itself.
+ */
+export interface ConsumerHook extends Omit<Hook, 'url' | 'baseUrl'> {
   readonly name: string | null;
   readonly companyId: string;
   readonly state: HookState;
   readonly count: number;
+  readonly host: string;
 }
+
+/** It is a consumer of its own: a 2xx confirms the leads that were sent. */
+export const sendsLeads = ({ send }: Pick<ConsumerHook, 'send'>): boolean => send !== 'event';
 
 /** SQLite answers no poll while it reads a page: some milliseconds. */
 const HOOKS_PER_PAGE = 200;
@@ -47,7 +50,10 @@ export async function* hookPages(
 export interface ConsumerHooks {
   /** Those of this consumer, which are then not in `rest`. */
   take(key: ConsumerKey): ConsumerHook | undefined;
+  /** Those that send events, of tokens that have not polled yet. */
   rest(): ConsumerHook[];
+  /** Those that send leads, and whether there is one that was not accepted yet. */
+  readonly sendingLeads: readonly { readonly hook: ConsumerHook; readonly isPending: boolean }[];
 }
 
 /** One query for 200 hooks, not one for each consumer. */
@@ -56,12 +62,16 @@ export async function readConsumerHooks(
   query: Omit<HookQuery, 'limit' | 'after'>,
 ): Promise<ConsumerHooks> {
   const byConsumer = new Map<string, ConsumerHook>();
+  const sendingLeads: { readonly hook: ConsumerHook; readonly isPending: boolean }[] = [];
   for await (const page of hookPages(hooks, query))
     for (const listed of page) {
-      const key = consumerKeyText(listed.hook);
-      byConsumer.set(key, combine(byConsumer.get(key), toConsumerHook(listed)));
+      const hook = toConsumerHook(listed);
+      const key = consumerKeyText(hook);
+      if (sendsLeads(hook)) sendingLeads.push({ hook, isPending: listed.isPending });
+      else byConsumer.set(key, combine(byConsumer.get(key), hook));
     }
   return {
+    sendingLeads,
     take(consumer) {
       const key = consumerKeyText(consumer);
       const found = byConsumer.get(key);
@@ -72,13 +82,11 @@ export async function readConsumerHooks(
   };
 }
 
-function toConsumerHook({ hook, companyId, name }: ListedHook): ConsumerHook {
-  const { userId, tokenId, createdAt, announcedThrough, lastEventAt, lastStatus, failures, failingSince } =
-    hook;
-  const key = { userId, tokenId, companyId, name, createdAt };
-  const progress = { announcedThrough, lastEventAt, lastStatus, failures, failingSince };
-  return { ...key, ...progress, state: hookStateOf(hook), count: 1 };
-}
+const toConsumerHook = ({ hook, companyId, name }: ListedHook): ConsumerHook => ({
+  ...{ ...hook, companyId, name, count: 1 },
+  state: hookStateOf(hook),
+  host: hostOfHook(hook),
+});
 
 const SEVERITY: Readonly<Record<HookState, number>> = { active: 0, failing: 1, disabled: 2 };
 
@@ -98,16 +106,19 @@ export type LeadReader = Pick<PollQueries, 'findUser' | 'readPage'>;
 
 const LEADS_PER_PAGE = 200;
 
-/** The leads since the subscription, for a consumer that has never polled. Counts at most `maxLeads`. */
+/**
+ * The leads that wait for a consumer that has never polled: those since the subscription, or those that its hook has not sent. Counts at
+ * most `maxLeads`.
+ */
 export async function readAnnounced(
   store: LeadReader,
-  { userId, createdAt }: ConsumerHook,
+  hook: ConsumerHook,
   maxLeads: number,
 ): Promise<Pending | undefined> {
-  const user = await store.findUser(userId);
+  const user = await store.findUser(hook.userId);
   const scope = user && scopeOf(user);
   if (!scope) return undefined;
-  let [pendingLeads, since] = [0, createdAt];
+  let [pendingLeads, since] = [0, sendsLeads(hook) ? hook.announcedThrough : hook.createdAt];
   let pendingSince: number | null = null;
   for (;;) {
     const limit = Math.min(LEADS_PER_PAGE, maxLeads - pendingLeads);
@@ -125,6 +136,9 @@ export const toConsumerHookJson = (hook: ConsumerHook | undefined) =>
     ? null
     : {
         count: hook.count,
+        send: hook.send,
+        id: sendsLeads(hook) ? hook.id : null,
+        host: sendsLeads(hook) ? hook.host : null,
         state: hook.state,
         announcedThrough: toIso(hook.announcedThrough),
         lastEventAt: toIsoOrNull(hook.lastEventAt),

@@ -2,14 +2,21 @@
 import { type LeadState, leadStateOf } from '@leadtap/contract';
 import { maySee } from '../leads/access.ts';
 import type { StoredLead } from '../leads/record.ts';
-import { type ConsumerSources, type ListedConsumer, listedConsumerPages, pendingOf } from './states.ts';
+import {
+  type ConsumerSources,
+  type ListedConsumer,
+  leadHookOf,
+  listedConsumerPages,
+  pendingOf,
+  positionOfLeadHook,
+} from './states.ts';
 
 export interface LeadConsumer {
   readonly listed: ListedConsumer;
   readonly state: LeadState;
 }
 
-/** The consumers whose access level includes the lead. Those that have never polled wait for the leads since their subscription. */
+/** The consumers whose access level includes the lead. Those that have never polled have the leads since their subscription to get. */
 export async function findLeadConsumers(
   sources: ConsumerSources,
   stored: StoredLead,
@@ -22,10 +29,12 @@ export async function findLeadConsumers(
     signal.throwIfAborted();
     for (const listed of page) {
       const { consumer, hook } = listed;
-      const pending = pendingOf(listed);
-      if (!pending || !maySee(pending.user, stored)) continue;
-      if (consumer) found.push({ listed, state: leadStateOf(consumer, stored.lead) });
-      else if (hook && stored.lead.createdAt > hook.createdAt) found.push({ listed, state: 'waiting' });
+      const user = pendingOf(listed)?.user ?? (await sources.leads.findUser(listed.userId));
+      if (!user || !maySee(user, stored)) continue;
+      const position = consumer ?? positionOfLeadHook(leadHookOf(listed));
+      const startedAt = consumer ? null : (leadHookOf(listed)?.announcedSince ?? hook?.createdAt ?? null);
+      if (startedAt !== null && stored.lead.createdAt <= startedAt) continue;
+      found.push({ listed, state: position ? leadStateOf(position, stored.lead) : 'waiting' });
     }
   }
   return found;

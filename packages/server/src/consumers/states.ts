@@ -9,6 +9,7 @@ import {
   type Pending,
   readAnnounced,
   readConsumerHooks,
+  sendsLeads,
   toConsumerHookJson,
 } from './consumer-hooks.ts';
 import {
@@ -29,19 +30,23 @@ import {
  */
 export type Activity = 'active' | 'stale' | 'inactive';
 
-/** `subscribed`: has a webhook subscription and has not polled yet. */
+/** `subscribed`: has a webhook subscription and has not polled yet, or was not sent a lead yet. */
 export type ConsumerState = Activity | 'subscribed';
 
-/** A token that polls, or that has a webhook subscription and has not polled yet. */
+/** A token that polls, or that has a webhook subscription and has not polled yet, or a webhook subscription that sends leads. */
 export interface ListedConsumer extends ConsumerKey {
   readonly name: string | null;
   readonly companyId: string;
-  /** Undefined: it has not polled yet. */
+  /** Undefined: it has not polled yet, or never polls because its hook sends leads. */
   readonly consumer: Consumer | undefined;
-  /** Only if it has not polled yet. */
+  /** What waits for it then. Undefined for a hook that has sent all leads. */
   readonly announced?: Pending | undefined;
   readonly hook: ConsumerHook | undefined;
 }
+
+/** Its webhook subscription, if that sends leads. */
+export const leadHookOf = ({ hook }: Pick<ListedConsumer, 'hook'>): ConsumerHook | undefined =>
+  hook && sendsLeads(hook) ? hook : undefined;
 
 export const pendingOf = ({ consumer, announced }: ListedConsumer): Pending | undefined =>
   consumer ?? announced;
@@ -93,13 +98,21 @@ function silentSince(consumer: PollTimes, now: number, chosenMs?: number): numbe
 /**
  * How long the consumer has not polled although it should. One with a webhook subscription need not poll before there is a lead for it.
  */
-export function silenceOf({ consumer, hook }: ListedConsumer, now: number, chosenMs?: number): number {
-  if (!consumer) return 0;
+export function silenceOf(listed: ListedConsumer, now: number, chosenMs?: number): number {
+  const { consumer, hook } = listed;
+  if (!consumer) return leadHookOf(listed) ? (waitOfLeadHook(listed, now) ?? 0) : 0;
   const since = silentSince(consumer, now, chosenMs);
   if (!hook) return now - since;
   const { pendingSince, user } = consumer;
   if (pendingSince === null || !mayPoll(user)) return 0;
   return now - Math.max(since, Math.min(pendingSince, now));
+}
+
+/** How long a lead has been waiting for a hook that sends leads. Null: none waits, or its user may not poll. */
+export function waitOfLeadHook({ announced, hook }: ListedConsumer, now: number): number | null {
+  const { pendingSince = null, user } = announced ?? {};
+  if (!hook || !user || pendingSince === null || !mayPoll(user)) return null;
+  return Math.max(0, now - Math.max(pendingSince, hook.createdAt));
 }
 
 /**
@@ -135,10 +148,12 @@ export function activityOf(
   return silentMs <= Math.max(staleAfterMs + staleForMs, minMs) ? 'stale' : 'inactive';
 }
 
-export const consumerStateOf = (listed: ListedConsumer, now: number, chosenMs?: number): ConsumerState =>
-  listed.consumer
-    ? activityOf(listed.consumer, now, chosenMs, silenceOf(listed, now, chosenMs))
-    : 'subscribed';
+export function consumerStateOf(listed: ListedConsumer, now: number, chosenMs?: number): ConsumerState {
+  if (listed.consumer) return activityOf(listed.consumer, now, chosenMs, silenceOf(listed, now, chosenMs));
+  const leadHook = leadHookOf(listed);
+  if (leadHook?.state === 'disabled') return 'stale';
+  return leadHook && leadHook.lastEventAt !== null ? 'active' : 'subscribed';
+}
 
 /**
  * The client polls, and gets the same leads again and again: it has not sent a later `since` for an hour and four usual intervals.
@@ -157,16 +172,18 @@ export function isStuck(listed: ListedConsumer, now: number, chosenMs?: number):
 /** What `leadtap consumers --json` and `/status.json` have in common. Outside programs rely on these names. */
 export function toConsumerJson(listed: ListedConsumer, now: number, chosenMs?: number) {
   const { tokenId, name, userId, companyId, consumer, hook } = listed;
+  const leadHook = leadHookOf(listed);
+  const position = consumer ?? positionOfLeadHook(leadHook);
   const intervalMs = consumer?.intervalMs ?? null;
   return {
     ...{ tokenId, name, userId, companyId },
     state: consumerStateOf(listed, now, chosenMs),
-    tokenExpiresAt: toIsoOrNull(consumer?.tokenExpiresAt ?? null),
+    tokenExpiresAt: toIsoOrNull((consumer ?? leadHook)?.tokenExpiresAt ?? null),
     lastPollAt: toIsoOrNull(consumer?.lastPollAt ?? null),
     lastStatus: consumer?.lastStatus ?? null,
     usualIntervalSeconds: intervalMs === null ? null : intervalMs / 1000,
-    confirmedThrough: toIsoOrNull(consumer?.confirmedThrough ?? null),
-    deliveredThrough: toIsoOrNull(consumer?.deliveredThrough ?? null),
+    confirmedThrough: toIsoOrNull(position?.confirmedThrough ?? null),
+    deliveredThrough: toIsoOrNull(position?.deliveredThrough ?? null),
     waiting: pendingOf(listed)?.pendingLeads ?? 0,
     waitingSince: toIsoOrNull(pendingOf(listed)?.pendingSince),
     skipped: consumer?.skippedLeads ?? 0,
@@ -179,8 +196,20 @@ export function toConsumerJson(listed: ListedConsumer, now: number, chosenMs?: n
   };
 }
 
+/** Accepted leads are confirmed. Those from before the subscription are not its concern. */
+export const positionOfLeadHook = (hook: ConsumerHook | undefined) =>
+  hook && {
+    firstPollAt: hook.createdAt,
+    confirmedThrough: hook.announcedThrough,
+    deliveredThrough: hook.announcedThrough,
+    gaps:
+      hook.announcedSince === null
+        ? []
+        : [{ after: null, through: hook.announcedSince, isBeforeStart: true }],
+  };
+
 /** As the console needs them for `leadStateOf`. */
-export const toGapsJson = (gaps: readonly Gap[]) =>
+export const toGapsJson = (gaps: readonly Omit<Gap, 'recordedAt'>[]) =>
   gaps.map(({ after, through, isBeforeStart }) => ({
     ...{ after: toIsoOrNull(after), through: toIso(through), isBeforeStart },
   }));
@@ -210,7 +239,7 @@ export async function* consumerPages(
   } while (page.length === CONSUMERS_PER_PAGE);
 }
 
-/** The same, with their webhook subscriptions. Tokens that have not polled yet are on the last page. */
+/** The same, with their webhook subscriptions. Tokens that have not polled yet, and hooks that send leads, are on the last page. */
 export async function* listedConsumerPages(
   { consumers, hooks, leads }: ConsumerSources,
   query: Omit<ConsumerQuery, 'limit' | 'after'>,
@@ -222,9 +251,10 @@ export async function* listedConsumerPages(
       return { userId, tokenId, name, companyId: user.companyId, consumer, hook: hookOf.take(consumer) };
     });
   const others: ListedConsumer[] = [];
-  for (const hook of hookOf.rest()) {
+  const subscribed = hookOf.rest().map((hook) => ({ hook, isPending: true }));
+  for (const { hook, isPending } of [...subscribed, ...hookOf.sendingLeads]) {
     const { userId, tokenId, name, companyId } = hook;
-    const announced = await readAnnounced(leads, hook, query.maxPendingLeads);
+    const announced = isPending ? await readAnnounced(leads, hook, query.maxPendingLeads) : undefined;
     others.push({ userId, tokenId, name, companyId, consumer: undefined, announced, hook });
   }
   yield others;

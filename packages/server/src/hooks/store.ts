@@ -110,6 +110,10 @@ export interface ListedHook {
   readonly isPending: boolean;
 }
 
+/** For logs and lists: the rest of the URL is a secret. Other programs may have stored a text that is no URL. */
+export const hostOfHook = ({ url }: Pick<Hook, 'url'>): string =>
+  URL.canParse(url) ? new URL(url).host : 'invalid URL';
+
 /** A hook is `failing` if its last attempt has failed. */
 export type HookState = 'active' | 'failing' | 'disabled';
 

@@ -10,9 +10,7 @@ export const allowedHosts = (configured: readonly string[]): readonly string[] =
   ...configured,
 ];
 
-/** For logs and lists: the rest of the URL is a secret. Other programs may have stored a text that is no URL. */
-export const hostOfHook = ({ url }: { readonly url: string }): string =>
-  URL.canParse(url) ? new URL(url).host : 'invalid URL';
+export { hostOfHook } from './store.ts';
 
 /**
  * What a hook sends is stored as the fragment of its URL. An older version, beside this one during an upgrade or after a rollback, allows

@@ -64,7 +64,7 @@ export function addStatusMetrics(registry: Registry, options: StatusMetricsOptio
   if (options.hasHooks)
     gauge(
       'leadtap_hooks',
-      'Webhook subscriptions. failing: the last event was not accepted. disabled: none was for 3 days. The same on every instance.',
+      'Webhook subscriptions. failing: the last request was not accepted. disabled: none was for 3 days. The same on every instance.',
       ['state'],
       (metric, report) => {
         for (const state of ['active', 'failing', 'disabled'] as const)
@@ -74,7 +74,7 @@ export function addStatusMetrics(registry: Registry, options: StatusMetricsOptio
   if (!options.hasConsumers) return;
   gauge(
     'leadtap_consumers',
-    'Tokens that poll. stale: has not polled for 1.5 times its usual interval, or for LEADTAP_STALE_AFTER. The same on every instance.',
+    'Tokens that poll, and webhook subscriptions that send leads. stale: has not polled for 1.5 times its usual interval, or for LEADTAP_STALE_AFTER, or is disabled. The same on every instance.',
     ['state'],
     (metric, report) => {
       for (const state of ['active', 'stale'] as const)

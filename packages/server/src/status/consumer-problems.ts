@@ -10,6 +10,7 @@ import {
   countOf,
   describe,
   fixOf,
+  hostOf,
   issueCommand,
   listNames,
   revokeCommand,
@@ -36,6 +37,7 @@ export type Moment = Pick<Facts, 'generatedAt' | 'refusals'>;
 
 export type DescribeConsumer = (consumer: ConsumerStatus, moment: Moment) => FoundConsumer;
 
+const PLAN = 'professional-plan-required';
 const LIMITED_LONG_S = 15 * 60;
 /** As in the alerts of most services: a receiver that is restarted fails for some minutes. */
 export const FAILING_LONG_S = 15 * 60;
@@ -151,6 +153,8 @@ export const describeStale: DescribeConsumer = (consumer, moment) => {
   return found(usual && `; it usually polls every ${usual}`, stoppedFixes(consumer));
 };
 
+const agoOf = (moment: Moment, time: string): string => `${formatDuration(secondsSince(moment, time))} ago`;
+
 /** How long the oldest lead has been waiting. */
 const waitOf = (moment: Moment, { waitingSince, unconfirmedSince }: ConsumerStatus): number =>
   secondsSince(moment, waitingSince ?? unconfirmedSince ?? moment.generatedAt);
@@ -171,16 +175,30 @@ export const describeWaiting: DescribeConsumer = (consumer, moment) => {
   return {
     message: `${leads} for ${describe(consumer)}, the oldest for ${oldest}; ${lastPoll}.`,
     row: `${leads}, the oldest for ${oldest}: ${lastPoll}`,
-    ...(refusal?.fixes ?? (state === 'active' ? behindFixes : stoppedFixes(consumer))),
+    ...(hostOf(consumer) !== null
+      ? notSentFixes(consumer)
+      : (refusal?.fixes ?? (state === 'active' ? behindFixes : stoppedFixes(consumer)))),
   };
 };
 
+const notSentFixes = ({ hook }: ConsumerStatus): Fixes => ({
+  fix: `Leads are sent by themselves, in order. If none was sent for some minutes, \`leadtap hooks send-test ${hook?.id ?? 'ID'}\` says why.`,
+  userFix: 'Leads are sent by themselves, in order. If none was sent for some minutes, ask the operator why.',
+});
+
 function lastPollOf(consumer: ConsumerStatus, moment: Moment): string {
-  if (consumer.lastPollAt === null) return 'it accepts webhook events, but has never polled';
+  const { hook } = consumer;
+  const lastEventAt = hook?.lastEventAt ?? null;
+  if (hook && hook.send !== 'event')
+    return lastEventAt === null ? 'nothing was sent yet' : `the last was sent ${agoOf(moment, lastEventAt)}`;
+  if (consumer.lastPollAt === null)
+    return lastEventAt === null
+      ? 'no webhook event was sent to it, and it has never polled'
+      : 'it accepts webhook events, but has never polled';
   const refusal = lastRefusalOf(moment, consumer);
   if (refusal) return `its last poll was refused with ${refusal.text}`;
   if (consumer.isStuck) return 'it polls from the same place again and again';
-  return `its last poll was ${formatDuration(secondsSince(moment, consumer.lastPollAt))} ago`;
+  return `its last poll was ${agoOf(moment, consumer.lastPollAt)}`;
 }
 
 export const describeLimited: DescribeConsumer = (consumer, moment) => {
@@ -196,6 +214,12 @@ export const describeLimited: DescribeConsumer = (consumer, moment) => {
 };
 
 export const describeRefused: DescribeConsumer = (consumer, moment) => {
+  if (hostOf(consumer) !== null) {
+    const row = 'gets no leads: the plan of its user does not include it';
+    const { integrator: userFix } = PROBLEMS[PLAN];
+    const fixes = { fix: fixOf(PLAN, consumer.userId), userFix, docs: `/docs#problem-${PLAN}` };
+    return { message: messageOf(consumer, row), row, ...fixes };
+  }
   const { text = '', fixes = stoppedFixes(consumer) } = lastRefusalOf(moment, consumer) ?? {};
   const row = `polls, but is refused with ${text}`;
   return { message: messageOf(consumer, row), row, ...fixes };
@@ -222,6 +246,13 @@ export function findRefusedWithoutUser(facts: Facts): Found | undefined {
 
 export const describeExpiring: DescribeConsumer = (consumer, moment) => {
   const left = formatDuration(-secondsSince(moment, consumer.tokenExpiresAt ?? ''));
+  if (hostOf(consumer) !== null)
+    return {
+      message: `The token of ${describe(consumer)} expires in ${left}. Its webhook ends with it: no more leads are sent then.`,
+      row: `its token expires in ${left}, and its webhook ends with it`,
+      fix: `Subscribe its URL again with a new token before then: ${issueCommand(consumer)}.`,
+      userFix: 'Ask the operator for a new token, and subscribe the same URL again with it before then.',
+    };
   return {
     message: `The token of ${describe(consumer)} expires in ${left}.`,
     row: `its token expires in ${left}`,
@@ -231,21 +262,23 @@ export const describeExpiring: DescribeConsumer = (consumer, moment) => {
 };
 
 /** The operator has one sentence for all webhook subscriptions. */
-export function describeHook({ hook }: ConsumerStatus, moment: Moment): ConsumerRow {
-  const { state = 'failing', lastStatus = null, failingSince = null } = hook ?? {};
+export function describeHook(consumer: ConsumerStatus, moment: Moment): ConsumerRow {
+  const { state = 'failing', lastStatus = null, failingSince = null } = consumer.hook ?? {};
+  const what = hostOf(consumer) === null ? 'events' : 'leads';
   const answer = lastStatus === null ? 'without an answer' : `answered with ${lastStatus}`;
   const isLong = failingSince !== null && secondsSince(moment, failingSince) >= FAILING_LONG_S;
   if (state === 'disabled')
     return {
-      row: `its webhook is disabled: no event was accepted for 3 days; the last one was ${answer}`,
+      row: `its webhook is disabled: it accepted nothing for 3 days; the last request was ${answer}`,
       userFix:
-        'Switch the automation off and on again in its platform: it then subscribes again. Leads wait until it polls.',
+        what === 'leads'
+          ? 'When the receiver works again, subscribe the same URL again: all leads that wait are then sent, in order.'
+          : 'Switch the automation off and on again in its platform: it then subscribes again. Leads wait until it polls.',
     };
   return {
     severity: isLong ? 'error' : 'warning',
-    row: `its webhook does not accept events: the last one was ${answer}`,
-    userFix:
-      'Look in its platform whether the automation is switched on. Events are sent again by themselves, and leads wait until the next poll.',
+    row: `its webhook does not accept ${what}: the last request was ${answer}`,
+    userFix: `Look in its platform whether the automation is switched on. ${what === 'leads' ? 'Leads wait, and are sent again by themselves: nothing is lost.' : 'Events are sent again by themselves, and leads wait until the next poll.'}`,
   };
 }
 

@@ -1,7 +1,7 @@
 /** `GET {base_url}/automation/consumers`: the consumers of the user of the token, and the diagnosis of each. */
 import { CONSUMERS_PATH, type Consumers, type Consumer as WireConsumer } from '@leadtap/contract';
 import { systemClock, toIso, toIsoOrNull } from '../clock.ts';
-import { listedConsumerPages, toGapsJson } from '../consumers/states.ts';
+import { leadHookOf, listedConsumerPages, positionOfLeadHook, toGapsJson } from '../consumers/states.ts';
 import { consumerKeyOf } from '../consumers/store.ts';
 import { formatDuration } from '../formats.ts';
 import type { HookStore } from '../hooks/store.ts';
@@ -21,7 +21,15 @@ import { addTo, judge, noCounts, toStatus } from './consumers.ts';
 import type { InstanceMemory } from './instance.ts';
 import type { ConsumerStatus, ConsumersStatus } from './report.ts';
 import { conclude, findUrgent } from './rules.ts';
-import { countOf, inSentence, MAX_PENDING_LEADS, nameOf, secondsSince, waitingLeads } from './sentences.ts';
+import {
+  countOf,
+  hostOf,
+  inSentence,
+  MAX_PENDING_LEADS,
+  nameOf,
+  secondsSince,
+  waitingLeads,
+} from './sentences.ts';
 
 export interface ConsumersEndpointOptions extends IdentificationOptions, RefusalObserver {
   readonly store: PollStore & Pick<Store, 'consumers'>;
@@ -54,13 +62,14 @@ export function createConsumersEndpoint(options: ConsumersEndpointOptions): Call
         const judged = judge(listed, now, staleAfterMs);
         addTo(counts, judged);
         const status = toStatus(judged, now, staleAfterMs);
+        const position = listed.consumer ?? positionOfLeadHook(leadHookOf(listed));
         const isHeld = (listed.consumer?.heldUntil ?? 0) > now;
         consumers.push({
           name: status.name,
           tokenId: status.tokenId,
           isThisToken: status.tokenId === tokenId,
           ...diagnosisOf(status, moment, isHeld),
-          firstPollAt: toIsoOrNull(listed.consumer?.firstPollAt ?? null),
+          firstPollAt: toIsoOrNull(position?.firstPollAt ?? null),
           lastPollAt: status.lastPollAt,
           lastStatus: status.lastStatus,
           usualIntervalS:
@@ -70,7 +79,7 @@ export function createConsumersEndpoint(options: ConsumersEndpointOptions): Call
           deliveredThrough: status.deliveredThrough,
           pendingLeads: status.waiting,
           pendingSince: status.waitingSince,
-          gaps: toGapsJson(listed.consumer?.gaps ?? []),
+          gaps: toGapsJson(position?.gaps ?? []),
           skippedLeads: status.skipped,
           skippedSince: status.skippedSince,
           tokenEnded: status.tokenEnded,
@@ -98,6 +107,13 @@ function diagnosisOf(consumer: ConsumerStatus, moment: Moment, isHeld: boolean):
   if (urgent)
     return { level: urgent.severity, problem: urgent.kind, message: urgent.row, fix: urgent.userFix };
   const nothing = { problem: null, fix: null };
+  if (hostOf(consumer) !== null) {
+    const lastAt = consumer.hook?.lastEventAt ?? null;
+    const message =
+      lastAt === null ? 'nothing sent yet' : `sent ${formatDuration(secondsSince(moment, lastAt))} ago`;
+    const level = lastAt === null ? 'unknown' : 'good';
+    return { ...nothing, level, message: withWaiting(consumer, message) };
+  }
   if (consumer.lastPollAt === null) {
     const message = 'has not polled yet';
     return { ...nothing, level: 'unknown', message: withWaiting(consumer, message) };
@@ -135,6 +151,8 @@ function summarize(
   }
   const { good } = conclude(counts, [], staleAfterMs);
   if (good !== null) return { level: 'good', message: good };
+  if (rows.some((row) => hostOf(row) !== null))
+    return { level: 'unknown', message: 'Nothing was sent to your webhooks yet.' };
   return {
     level: 'unknown',
     message: `Nothing polls ${counts.inactive === 0 ? 'yet' : 'at present'} with your tokens.`,

@@ -10,9 +10,11 @@ import {
   isAwaited,
   isStuck,
   type ListedConsumer,
+  leadHookOf,
   listedConsumerPages,
   pendingOf,
   toConsumerJson,
+  waitOfLeadHook,
 } from '../consumers/states.ts';
 import { isSameConsumer, positionOf } from '../consumers/store.ts';
 import { CLIENT_CLOSED_REQUEST } from '../http/exchange.ts';
@@ -46,7 +48,7 @@ const SKIPPED_MS = 7 * DAY_MS;
 
 export const NO_CONSUMERS: ConsumersStatus = {
   recorded: false,
-  ...{ active: 0, activeWithoutInterval: 0, stale: 0, inactive: 0, subscribed: 0 },
+  ...{ active: 0, activeWithoutInterval: 0, activeByWebhook: 0, stale: 0, inactive: 0, subscribed: 0 },
   problems: noProblems(),
   ...{ behind: 0, longestWaitSeconds: 0, downtime: null, listed: [] },
 };
@@ -152,10 +154,11 @@ export function judge(listed: ListedConsumer, now: number, staleAfterMs: number 
 
 function waitOf(listed: ListedConsumer, now: number): number | null {
   const { consumer, hook } = listed;
+  if (leadHookOf(listed)) return waitOfLeadHook(listed, now);
   const { user, pendingSince = null } = pendingOf(listed) ?? {};
   if (!user || pendingSince === null || !mayPoll(user)) return null;
-  // Without an event that was accepted, it could not know of the lead.
-  if (!consumer) return hook?.state === 'active' && hook.lastEventAt !== null ? now - pendingSince : null;
+  // One whose events are not accepted cannot know of the lead: that is another problem.
+  if (!consumer) return hook?.state === 'active' ? now - pendingSince : null;
   if (positionOf(consumer) === null) return null;
   // The time in which no poll could be answered is not its fault.
   return Math.max(0, now - Math.max(pendingSince, consumer.downtime?.availableSince ?? 0));
@@ -169,6 +172,7 @@ function pollProblemOf(
 ): ConsumerProblem | undefined {
   const { consumer } = listed;
   const lastStatus = consumer?.lastStatus ?? null;
+  if (leadHookOf(listed)) return leadHookProblemOf(listed, waitMs);
   if (state === 'stale') return 'consumers-stale';
   if (consumer?.tokenEnded && state === 'active') return 'token-revoked-in-use';
   if (isAwaited(listed, now, staleAfterMs)) return 'consumers-awaited';
@@ -177,6 +181,12 @@ function pollProblemOf(
     return 'leads-waiting';
   if (isStuck(listed, now, staleAfterMs)) return 'leads-waiting';
   return state === 'active' && isRefusal(lastStatus) ? 'consumers-refused' : undefined;
+}
+
+/** While it is failing or disabled, that is its problem. */
+function leadHookProblemOf({ announced, hook }: ListedConsumer, waitMs: number | null) {
+  if (announced?.pendingLeads && !mayPoll(announced.user)) return 'consumers-refused';
+  return hook?.state === 'active' && waitMs !== null && waitMs > HOUR_MS ? 'leads-waiting' : undefined;
 }
 
 /** One with a webhook subscription gets an event for each lead: its interval does not matter. */
@@ -200,8 +210,14 @@ export const isRefusal = (status: number | null): boolean =>
   status !== CLIENT_CLOSED_REQUEST &&
   status !== RATE_LIMITED;
 
-/** Tokens that were issued here: an identity provider replaces its own. One that has ended is not expiring any more. */
-function expiresSoon({ consumer }: ListedConsumer, now: number): boolean {
+/**
+ * Tokens that were issued here: an identity provider replaces its own. One that has ended is not expiring any more. A hook that sends
+ * leads ends with its token, whoever issued it.
+ */
+function expiresSoon(listed: ListedConsumer, now: number): boolean {
+  const { consumer } = listed;
+  const leadHook = leadHookOf(listed);
+  if (leadHook) return (leadHook.tokenExpiresAt ?? Number.POSITIVE_INFINITY) - now <= EXPIRES_SOON_MS;
   const { tokenIssuedAt: issuedAt = null, tokenExpiresAt: expiresAt = null, tokenEnded } = consumer ?? {};
   if (issuedAt === null || expiresAt === null || expiresAt <= now || tokenEnded) return false;
   return expiresAt - now <= Math.min(EXPIRES_SOON_MS, (expiresAt - issuedAt) * EXPIRES_SOON_SHARE);
@@ -228,6 +244,7 @@ export function addTo(counts: Counts, { listed, state, waitMs, problems }: Judge
     counts.downtime = { from: toIso(unavailableSince), until: toIso(availableSince) };
   }
   if (state === 'active' && consumer?.intervalMs === null) counts.activeWithoutInterval += 1;
+  if (state === 'active' && leadHookOf(listed)) counts.activeByWebhook += 1;
   if (state === 'inactive') return;
   if ((pendingOf(listed)?.pendingSince ?? null) !== null) counts.behind += 1;
   counts.longestWaitSeconds = Math.max(counts.longestWaitSeconds, (waitMs ?? 0) / 1000);

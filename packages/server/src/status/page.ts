@@ -6,7 +6,7 @@ import { CLIENT_CLOSED_REQUEST } from '../http/exchange.ts';
 import { type Html, html, NO_HTML } from './html.ts';
 import type { ConsumerStatus, ConsumersStatus, Refusal, StatusReport } from './report.ts';
 import { LOW_FREE_BYTES } from './rules.ts';
-import { countUpTo, fixOf, nameOf, secondsSince } from './sentences.ts';
+import { countUpTo, fixOf, hostOf, nameOf, secondsSince } from './sentences.ts';
 
 const DROP = html`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M12 2s7 7.6 7 12.6A7 7 0 0 1 5 14.6C5 9.6 12 2 12 2z"/></svg>`;
 /** The same drop as the icon of the tab. */
@@ -163,7 +163,7 @@ function consumersBody(consumers: ConsumersStatus, report: StatusReport): Html {
       : NO_HTML;
   const hasHooks = listed.some(({ hook }) => hook !== null);
   const rows = listed.map((consumer) => ({
-    key: `${consumer.tokenId ?? ''} ${consumer.userId}`,
+    key: `${consumer.tokenId ?? ''} ${consumer.userId} ${consumer.hook?.id ?? ''}`.trimEnd(),
     kind: consumer.state,
     cells: [...consumerCells(consumer, report), ...(hasHooks ? [hookOf(consumer, report)] : [])],
   }));
@@ -175,13 +175,20 @@ function consumersBody(consumers: ConsumersStatus, report: StatusReport): Html {
 
 function consumerCells(consumer: ConsumerStatus, report: StatusReport): Html[] {
   const { name, tokenId, userId, companyId, state, lastPollAt, usualIntervalSeconds: interval } = consumer;
-  const title = name || tokenId === null ? nameText(nameOf(consumer)) : html`token ${idText(tokenId)}`;
+  const host = hostOf(consumer);
+  const token =
+    name || tokenId === null ? nameText(nameOf({ name, tokenId })) : html`token ${idText(tokenId)}`;
+  const title = host === null ? token : html`${token} → ${nameText(host)}`;
   const shownState = state === 'active' ? NO_HTML : html` <strong class="badge ${state}">${state}</strong>`;
   return [
     html`${title}${shownState}${skippedOf(consumer)}${expiryOf(consumer, report)}`,
     html`${idText(userId)} <span class="company">${nameText(companyId)}</span>`,
-    lastPollAt === null ? html`never` : html`${ago(lastPollAt, report)}${refusalOf(consumer)}`,
-    html`${interval === null ? 'not known yet' : formatDuration(interval)}`,
+    ...(host === null
+      ? [
+          lastPollAt === null ? html`never` : html`${ago(lastPollAt, report)}${refusalOf(consumer)}`,
+          html`${interval === null ? 'not known yet' : formatDuration(interval)}`,
+        ]
+      : [NOTHING, NOTHING]),
     positionOf(consumer, report),
     waitingOf(consumer, report),
   ];
@@ -222,8 +229,9 @@ function waitingOf({ waiting, waitingSince }: ConsumerStatus, report: StatusRepo
 /** Its webhook subscription: the last event, and the state if that is not active. */
 function hookOf({ hook }: ConsumerStatus, report: StatusReport): Html {
   if (hook === null) return NOTHING;
-  const { state, lastEventAt, lastStatus, failures, count } = hook;
-  const event = lastEventAt === null ? html`no event yet` : html`event ${ago(lastEventAt, report)}`;
+  const { send, state, lastEventAt, lastStatus, failures, count } = hook;
+  const sent = send === 'event' ? 'event' : 'leads';
+  const event = lastEventAt === null ? html`no ${sent} yet` : html`${sent} ${ago(lastEventAt, report)}`;
   const several = count > 1 ? ` (${count} subscriptions)` : '';
   if (state === 'active') return html`${event}${several}`;
   const response = lastStatus === null ? 'no response' : `status ${lastStatus}`;

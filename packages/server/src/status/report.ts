@@ -42,7 +42,7 @@ export interface StatusProblem {
   readonly docs: string;
 }
 
-/** One consumer: a token that polls or has a webhook subscription, or a user whose tokens have no id. */
+/** One consumer: a token that polls or has a webhook subscription, a user whose tokens have no id, or a webhook subscription that sends leads. */
 export interface ConsumerStatus extends ReturnType<typeof toConsumerJson> {
   readonly problems: readonly ConsumerProblem[];
 }
@@ -50,11 +50,13 @@ export interface ConsumerStatus extends ReturnType<typeof toConsumerJson> {
 export interface ConsumersStatus {
   /** False: `LEADTAP_CONSUMERS=off`, so the counts are 0 and none is listed. */
   readonly recorded: boolean;
-  /** They have a webhook subscription and have not polled yet. */
+  /** They have a webhook subscription, and have not polled or were not sent a lead yet. */
   readonly subscribed: number;
   readonly active: number;
   /** Those of them that have just begun to poll: their usual interval is not known yet. */
   readonly activeWithoutInterval: number;
+  /** Those of them that are webhook subscriptions that send leads. */
+  readonly activeByWebhook: number;
   readonly stale: number;
   /** They have not polled for so long that they no longer count. */
   readonly inactive: number;

@@ -131,7 +131,7 @@ export const RULES: readonly Rule[] = [
     levels: ['error'],
     title: 'Leads wait for a consumer for more than an hour and four of its usual intervals',
     guide:
-      'It has stopped, or it polls and does not advance (it must follow the address in `Link` until a page is empty), or its webhook accepts events and it never polls. Revoke tokens that are no longer needed.',
+      'It has stopped, or it polls and does not advance (it must follow the address in `Link` until a page is empty), or it has a webhook and never polls, or its webhook is not sent its leads because its host is not in `LEADTAP_HOOK_HOSTS`. Revoke tokens that are no longer needed.',
     describe: describeWaiting,
     sortKey: waitingSince,
   }),
@@ -154,23 +154,23 @@ export const RULES: readonly Rule[] = [
       findHooks(
         facts,
         'disabled',
-        'no event was accepted for 3 days',
-        '`leadtap hooks list` shows what the receivers answered; `leadtap hooks send-test ID` enables one that accepts events again.',
+        'nothing was accepted for 3 days',
+        'Leads wait, and none is lost. `leadtap hooks list` shows what the receivers answered; `leadtap hooks send-test ID` enables one that accepts requests again.',
       ),
     describe: describeHook,
   },
   {
     name: 'hooks-failing',
     levels: ['warning', 'error'],
-    title: 'The events of a webhook subscription are not accepted',
+    title: 'The events or leads of a webhook subscription are not accepted',
     guide:
       'What was not accepted is sent again, and no lead is lost. It is an error after 15 minutes. `leadtap hooks list` shows what the receiver answered. 404 or 410: the automation was deleted or switched off. 401 or 403: it refuses events. 429 or 5xx: the platform is overloaded or down, so wait. 3xx: its address has changed. `-`: no connection, no response within 10 seconds, or no valid certificate.',
     find: (facts) => {
       const found = findHooks(
         facts,
         'failing',
-        'the last event was not accepted',
-        'Events are sent again by themselves, and leads wait until the next poll. `leadtap hooks list` shows what the receivers answered.',
+        'the last request was not accepted',
+        'It is sent again by itself. Leads wait meanwhile, and none is lost. `leadtap hooks list` shows what the receivers answered.',
       );
       return found && { ...found, severity: (facts.hooks?.failingLong ?? 0) > 0 ? 'error' : 'warning' };
     },
@@ -241,8 +241,9 @@ export const RULES: readonly Rule[] = [
   {
     name: 'consumers-refused',
     levels: ['warning'],
-    title: 'A consumer polls, but is refused',
-    guide: 'The status page has the code of the refusal, and `/docs#problems` explains each code.',
+    title: 'A consumer polls, but is refused, or its webhook is not sent leads because of its plan',
+    guide:
+      'The status page has the code of the refusal, and `/docs#problems` explains each code. A webhook is not sent leads while the plan of its user does not include it.',
     find: (facts) =>
       findConsumers(facts, 'consumers-refused', describeRefused) ?? findRefusedWithoutUser(facts),
     describe: describeRefused,
@@ -264,9 +265,9 @@ export const RULES: readonly Rule[] = [
   consumerRule({
     name: 'tokens-expiring',
     levels: ['warning'],
-    title: 'A token that polls expires within 7 days',
+    title: 'A token that polls, or whose webhook sends leads, expires within 7 days',
     guide:
-      'Issue a new token (`leadtap token issue --user ID`) and put it into the automation. The automation keeps its position.',
+      'Issue a new token (`leadtap token issue --user ID`) and put it into the automation. The automation keeps its position. A webhook that sends leads ends with its token: subscribe its URL again with the new one.',
     describe: describeExpiring,
     sortKey: ({ tokenExpiresAt }) => tokenExpiresAt ?? '',
   }),
@@ -333,6 +334,13 @@ export function findUrgent(
   return found.sort((a, b) => URGENCY.indexOf(a.severity) - URGENCY.indexOf(b.severity))[0];
 }
 
+/** Warnings with which leads may wait. */
+const WAITING_KINDS: readonly StatusProblem['kind'][] = [
+  'consumers-refused',
+  'consumers-limited',
+  'hooks-failing',
+];
+
 /** The sentence at the top of the page: what is proven to be well, or why nothing can be said. */
 export function conclude(
   consumers: ConsumersStatus | null,
@@ -346,7 +354,7 @@ export function conclude(
   if (has('error') || !consumers) return { healthy: false, good: null, note: null };
   if (!consumers.recorded) return nothingFound(null, 'Consumers are not recorded (LEADTAP_CONSUMERS=off).');
   if (has('unknown')) return { healthy: null, good: null, note: null };
-  if (problems.some(({ kind }) => kind === 'consumers-refused' || kind === 'consumers-limited'))
+  if (problems.some(({ kind }) => WAITING_KINDS.includes(kind)))
     return { healthy: true, good: null, note: null };
   const { active, inactive, behind } = consumers;
   if (active === 0)
@@ -358,8 +366,17 @@ export function conclude(
   return { healthy: true, good: `${leads} ${describeActive(consumers, staleAfterMs)}`, note: null };
 }
 
-/** What is known of the active consumers. One that has just begun to poll has no usual interval yet. */
-function describeActive({ active, activeWithoutInterval }: ConsumersStatus, staleAfterMs?: number): string {
+/** What is known of the active consumers: those that poll, and the webhooks that leads are sent to. */
+function describeActive(consumers: ConsumersStatus, staleAfterMs?: number): string {
+  const { active, activeWithoutInterval, activeByWebhook: webhooks } = consumers;
+  const accepting = `${countOf(webhooks, 'webhook accepts', 'webhooks accept')} leads.`;
+  if (webhooks === 0) return describePolling(active, activeWithoutInterval, staleAfterMs);
+  if (webhooks === active) return accepting;
+  return `${describePolling(active - webhooks, activeWithoutInterval, staleAfterMs)} ${accepting}`;
+}
+
+/** One that has just begun to poll has no usual interval yet. */
+function describePolling(active: number, activeWithoutInterval: number, staleAfterMs?: number): string {
   const known = active - activeWithoutInterval;
   const subject = active === 1 ? 'The only consumer' : `All ${formatCount(active)} consumers`;
   if (known === 0)

@@ -4,7 +4,7 @@ import { quoteForShell } from '../escape.ts';
 import { formatCount } from '../formats.ts';
 import type { ConsumerStatus, Facts } from './report.ts';
 
-type Named = Pick<ConsumerStatus, 'name' | 'tokenId' | 'userId'>;
+type Named = Pick<ConsumerStatus, 'name' | 'tokenId' | 'userId'> & Partial<Pick<ConsumerStatus, 'hook'>>;
 
 /** Until the moment of the facts. */
 export const secondsSince = ({ generatedAt }: Pick<Facts, 'generatedAt'>, time: string): number =>
@@ -24,9 +24,16 @@ export const inSentence = (text: string): string => {
 const inCommand = (text: string, placeholder: string): string =>
   text.length <= MAX_NAME_LENGTH && !/[\p{C}`\\]/u.test(text) ? quoteForShell(text) : placeholder;
 
-/** The name of the token, or else its id; the user is known as well. */
-export const nameOf = ({ name, tokenId }: Pick<ConsumerStatus, 'name' | 'tokenId'>): string =>
-  name || (tokenId === null ? 'tokens without an id' : `token ${tokenId}`);
+/** The host that leads are sent to. Null: it polls. */
+export const hostOf = ({ hook }: Pick<Named, 'hook'>): string | null => hook?.host ?? null;
+
+/** The name of the token, or else its id; the user is known as well. One token may send leads to several hosts. */
+export function nameOf(consumer: Omit<Named, 'userId'>): string {
+  const { name, tokenId } = consumer;
+  const token = name || (tokenId === null ? 'tokens without an id' : `token ${tokenId}`);
+  const host = hostOf(consumer);
+  return host === null ? token : `${token} → ${host}`;
+}
 
 export const describe = (consumer: Named): string =>
   `${inSentence(nameOf(consumer))} (user ${inSentence(consumer.userId)})`;

@@ -126,7 +126,15 @@ it('a single poll that fails is no downtime', async () => {
 const HOOK: ConsumerHook = {
   ...{ userId: 'boss', tokenId: 'a', name: null, companyId: 'acme', state: 'active', count: 1 },
   ...{ createdAt: 0, announcedThrough: 0, lastEventAt: null, lastStatus: null, failures: 0 },
-  failingSince: null,
+  ...{ id: '1', host: 'hooks.zapier.com', send: 'event', tokenExpiresAt: null, failingSince: null },
+  ...{
+    announcedSince: null,
+    attemptedThrough: null,
+    disabledAt: null,
+    notBefore: 0,
+    checkAt: null,
+    remindAt: null,
+  },
 };
 
 it('a consumer with a webhook whose user may not poll now is not late', async () => {

@@ -62,7 +62,7 @@ describe('a consumer with a webhook subscription', () => {
     const hook = {
       ...{ count: 1, state: 'active', announcedThrough: since },
       ...{ lastEventAt: iso(clock() - 3 * MINUTE_MS), lastStatus: 200, failures: 0 },
-      failingSince: null,
+      ...{ failingSince: null, send: 'event', id: null, host: null },
     };
     expect(await list('boss')).toEqual([
       expect.objectContaining({ tokenId: 'token-1', state: 'active', hook }),
@@ -192,12 +192,12 @@ describe('the status page', () => {
     expect(problems).toMatchObject([
       {
         ...{ kind: 'hooks-disabled', severity: 'error', docs: '/docs#hooks-disabled' },
-        message: '1 webhook subscription is disabled: no event was accepted for 3 days. Of C (user boss).',
+        message: '1 webhook subscription is disabled: nothing was accepted for 3 days. Of C (user boss).',
         fix: expect.stringContaining('`leadtap hooks send-test ID` enables one'),
       },
       {
         ...{ kind: 'hooks-failing', severity: 'warning', docs: '/docs#hooks-failing' },
-        message: '1 webhook subscription is failing: the last event was not accepted. Of B (user boss).',
+        message: '1 webhook subscription is failing: the last request was not accepted. Of B (user boss).',
         fix: expect.stringContaining('`leadtap hooks list` shows what the receivers answered'),
       },
     ]);

@@ -70,6 +70,24 @@ class World {
     return id;
   }
 
+  /** A webhook subscription that sends leads, as after attempts of the service, which makes no more of them. */
+  async sending(tokenId: string, progress: Partial<HookProgress> = {}, since?: number) {
+    const { clock, service, receiver } = this;
+    const id = randomBytes(16).toString('hex');
+    const stored = await service.store.hooks?.subscribe(
+      {
+        ...{ id, userId: 'boss', tokenId, url: receiver.url, send: 'lead', baseUrl: service.url, since },
+        tokenExpiresAt: clock() + 30 * DAY_MS,
+      },
+      20,
+    );
+    if (stored?.kind !== 'created') throw new Error('not subscribed');
+    const sent = { lastEventAt: clock(), lastStatus: 200 };
+    const later = { ...sent, notBefore: Date.UTC(2100, 0), checkAt: null, ...progress };
+    await service.store.hooks?.settle([{ claimed: stored.hook, progress: { ...stored.hook, ...later } }]);
+    return id;
+  }
+
   async restart(afterMs: number) {
     await this.service.stop();
     this.clock.advance(afterMs);
@@ -421,6 +439,110 @@ const SITUATIONS: readonly Situation[] = [
     },
   },
   {
+    name: 'a webhook has accepted every lead',
+    expected: [],
+    says: /^Every lead was picked up\. 1 webhook accepts leads\.$/,
+    arrange: async (world) => {
+      await world.service.add({});
+      await world.sending('make');
+    },
+  },
+  {
+    name: 'a webhook was not sent any lead yet, beside a consumer that polls',
+    expected: [],
+    says: /^Every lead was picked up\. The only consumer polls as usual\.$/,
+    arrange: async (world) => {
+      await world.established('make');
+      await world.sending('zapier', { lastEventAt: null, lastStatus: null });
+    },
+  },
+  {
+    name: 'a webhook gets old leads since a minute ago',
+    expected: [],
+    says: /^No lead waits longer than usual\. 1 webhook accepts leads\.$/,
+    arrange: async (world) => {
+      const [first = 0] = await world.service.add({}, {});
+      world.clock.advance(8 * DAY_MS);
+      await world.sending('make', {}, first);
+      world.clock.advance(MINUTE_MS);
+    },
+  },
+  {
+    name: 'a webhook is not sent the leads, while its token polls as usual',
+    expected: ['leads-waiting error'],
+    says: /^1 lead waits for make → 127\.0\.0\.1:\d+ \(user boss\), the oldest for 1 h 1\d min; the last was sent 1 h 1\d min ago\.$/,
+    arrange: async (world) => {
+      const { poll, next } = await world.established('make');
+      await world.sending('make');
+      world.clock.advance(1000);
+      const [added = 0] = await world.service.add({});
+      world.clock.advance(1000);
+      await poll(`since=${iso(added - 1)}`);
+      for (let count = 0; count < 37; count += 1) {
+        world.clock.advance(2 * MINUTE_MS);
+        await next();
+      }
+    },
+  },
+  {
+    name: 'no event is sent to a token that has never polled',
+    expected: ['leads-waiting error'],
+    says: /no webhook event was sent to it, and it has never polled\.$/,
+    arrange: async (world) => {
+      await world.subscribed('zapier', { notBefore: Date.UTC(2100, 0), checkAt: null });
+      world.clock.advance(1000);
+      await world.service.add({});
+      world.clock.advance(2 * HOUR_MS);
+    },
+  },
+  ...([5, 20] as const).map(
+    (minutes): Situation => ({
+      name: `a webhook has not accepted a lead for ${minutes} minutes`,
+      expected: [`hooks-failing ${minutes < 15 ? 'warning' : 'error'}`],
+      says: /^1 webhook subscription is failing: the last request was not accepted\. Of token make → 127/,
+      arrange: async (world) => {
+        await world.sending('make', { failures: 3, lastStatus: 502, failingSince: world.clock() });
+        await world.service.add({});
+        world.clock.advance(minutes * MINUTE_MS);
+      },
+    }),
+  ),
+  {
+    name: 'a webhook that sends leads is disabled',
+    expected: ['hooks-disabled error'],
+    says: /nothing was accepted for 3 days\. Of token make →/,
+    arrange: async (world) => {
+      const failingSince = world.clock();
+      await world.service.add({});
+      world.clock.advance(3 * DAY_MS);
+      await world.sending(
+        'make',
+        { failures: 30, lastStatus: 502, failingSince, disabledAt: world.clock() },
+        1,
+      );
+    },
+  },
+  {
+    name: 'the plan of a user was lowered whose webhook sends leads',
+    expected: ['consumers-refused warning'],
+    says: /^Token make → 127.+ gets no leads: the plan of its user does not include it\.$/,
+    arrange: async (world) => {
+      await world.sending('make');
+      world.clock.advance(1000);
+      await world.service.add({});
+      await world.service.store.updateUser('boss', { plan: 'STARTER' });
+    },
+  },
+  {
+    name: 'the token of a webhook that sends leads expires in three days',
+    expected: ['tokens-expiring warning'],
+    says: /^Every lead was picked up\. 1 webhook accepts leads\. The token of .+ expires in 3 days\. Its webhook ends with it/,
+    arrange: async (world) => {
+      await world.sending('make');
+      world.clock.advance(27 * DAY_MS);
+    },
+  },
+  {
     name: 'a consumer has stopped',
     expected: ['consumers-stale error'],
     says: /^make \(user boss\) has not polled for 6 min; it usually polls every 2 min\.$/,
@@ -600,8 +722,10 @@ async function expectRows({ service }: World, report: StatusReport): Promise<voi
   if (response.status !== 200) return expect([403, 404, 429]).toContain(response.status);
   const { summary, consumers } = (await response.json()) as Consumers;
   const levels = consumers.map(({ level }) => level);
-  for (const { tokenId, problem, level, message, fix } of consumers) {
-    const listed = report.consumers?.listed.find((one) => one.tokenId === tokenId && one.userId === 'boss');
+  for (const { tokenId, hook, problem, level, message, fix } of consumers) {
+    const listed = report.consumers?.listed.find(
+      (one) => one.tokenId === tokenId && one.userId === 'boss' && one.hook?.id === hook?.id,
+    );
     if (problem === null) expect(listed?.problems).toEqual([]);
     else expect(listed?.problems).toContain(problem);
     const same = report.problems.find(({ kind }) => kind === problem);

@@ -6,6 +6,7 @@ import { write, writeJson } from '../../cli/output.ts';
 import { toIso } from '../../clock.ts';
 import { consumerSourcesOf, describeConsumer } from '../../consumers/command.ts';
 import { findLeadConsumers, type LeadConsumer } from '../../consumers/lead-states.ts';
+import { type ListedConsumer, leadHookOf } from '../../consumers/states.ts';
 import { printable } from '../../escape.ts';
 import { formatDuration } from '../../formats.ts';
 import { isJsonObject } from '../../json.ts';
@@ -24,7 +25,7 @@ export function registerLeadsShow(leads: Command, context: CommandContext): void
     },
     help: `
 Below the fields, one line for each consumer (a token that polls or has a webhook subscription) that may see the lead:
-  confirmed   the consumer has sent a since that is not before this lead
+  confirmed   the consumer has sent a since that is not before this lead, or its webhook has accepted the lead
   delivered   the lead, or a newer one, was sent to the consumer
   waiting     neither
 The JSON is the lead as the API has it, with companyId, branchId, departmentId and consumers.`,
@@ -112,17 +113,23 @@ function describeConsumers(
 ): string[] {
   if (consumers.length === 0) return ['none has polled'];
   const lines = consumers.slice(0, MAX_SHOWN).map(({ listed, state }) => {
-    const { consumer } = listed;
-    const lastPoll = consumer
-      ? `last poll ${formatDuration((now - consumer.lastPollAt) / 1000)} ago, status ${consumer.lastStatus}`
-      : 'it has a webhook subscription and has never polled';
-    return `${describeConsumer(listed)}: ${describeState(state, createdAt)}; ${lastPoll}`;
+    return `${describeConsumer(listed)}: ${describeState(state, createdAt)}; ${describeLast(listed, now)}`;
   });
   if (consumers.length > MAX_SHOWN) lines.push(`and ${consumers.length - MAX_SHOWN} more; --json has all`);
   // Only imported history has another `createdAt` than the time at which it was added.
   if (createdAt !== addedAt)
     lines.push('This lead was imported as history. Consumers that had polled before did not get it.');
   return lines;
+}
+
+function describeLast(listed: ListedConsumer, now: number): string {
+  const { consumer } = listed;
+  const hook = leadHookOf(listed);
+  const ago = (time: number): string => `${formatDuration((now - time) / 1000)} ago`;
+  if (consumer) return `last poll ${ago(consumer.lastPollAt)}, status ${consumer.lastStatus}`;
+  if (!hook) return 'it has a webhook subscription and has never polled';
+  const last = hook.lastEventAt === null ? 'nothing sent yet' : `last sent ${ago(hook.lastEventAt)}`;
+  return `webhook to ${hook.host}, ${hook.state}, ${last}`;
 }
 
 function describeState(state: LeadState, createdAt: number): string {

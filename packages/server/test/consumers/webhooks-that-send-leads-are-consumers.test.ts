@@ -1,0 +1,160 @@
+import { Consumers } from '@leadtap/contract/schemas';
+import { Errors } from 'typebox/value';
+import { expect, it } from 'vitest';
+import { manualClock } from '../../../testing/harness/manual-clock.ts';
+import { startService } from '../../../testing/harness/service.ts';
+import type { HookProgress } from '../../src/hooks/store.ts';
+import { terminal } from '../cli/terminal.ts';
+import { storedHook } from '../hooks/support/hooks.ts';
+import { addClient, readPage, readStatus, writePolls } from '../status/support/status.ts';
+import { iso } from './support/consumers.ts';
+
+const ID = '1'.repeat(32);
+/** The service makes no attempt during the test. */
+const LATER = { notBefore: Date.UTC(2100, 0), checkAt: null };
+
+async function installation() {
+  const clock = manualClock();
+  const service = await startService({ clock });
+  const shell = terminal();
+  const run = async (command: string) => {
+    await writePolls(service);
+    return shell.run(command, { env: service.database.env, parts: { clock } });
+  };
+  const list = async (userId = 'boss'): Promise<Consumers> => {
+    const headers = { authorization: `Bearer ${await service.token(userId)}` };
+    const body: unknown = await (await fetch(`${service.url}/automation/consumers`, { headers })).json();
+    expect([...Errors(Consumers, body)]).toEqual([]);
+    return body as Consumers;
+  };
+  const change = async (progress: Partial<HookProgress>, id = ID) => {
+    const claimed = await storedHook(service, id);
+    await service.store.hooks?.settle([{ claimed, progress: { ...claimed, ...LATER, ...progress } }]);
+  };
+  const subscribe = async (since?: number, id = ID, host = 'hooks.zapier.com') => {
+    const url = `https://${host}/hooks/catch/1/secret/`;
+    await service.store.hooks?.subscribe(
+      {
+        ...{ id, userId: 'boss', tokenId: 'token-1', url, send: 'lead', baseUrl: service.url, since },
+        tokenExpiresAt: null,
+      },
+      20,
+    );
+    await change({}, id);
+  };
+  return { clock, service, run, list, change, subscribe };
+}
+
+it('a webhook that sends leads is listed beside the polls of its token, with its own position', async () => {
+  const { clock, service, run, list, change, subscribe } = await installation();
+  const poll = await addClient(service, 'boss', 'token-1', 'Zapier');
+  const [first = 0] = await service.add({ id: 'first' });
+  clock.advance(1000);
+  const createdAt = clock();
+  await subscribe();
+  clock.advance(1000);
+  const [second = 0] = await service.add({ id: 'second' });
+  const [third = 0] = await service.add({ id: 'third' });
+  clock.advance(1000);
+  await poll(`since=${iso(second)}`);
+
+  const rows = async () => (await list()).consumers;
+  expect((await rows())[1]).toMatchObject({ level: 'unknown', message: '2 leads wait; nothing sent yet' });
+  await change({ announcedThrough: second, lastEventAt: clock(), lastStatus: 200 });
+  clock.advance(3000);
+  const hook = {
+    ...{ count: 1, send: 'lead', id: ID, host: 'hooks.zapier.com', state: 'active' },
+    ...{ announcedThrough: iso(second), lastEventAt: iso(clock() - 3000), lastStatus: 200 },
+    ...{ failures: 0, failingSince: null },
+  };
+  expect(await rows()).toMatchObject([
+    { tokenId: 'token-1', name: 'Zapier', pendingLeads: 0, hook: null, message: 'polled 3 s ago' },
+    {
+      ...{ tokenId: 'token-1', name: 'Zapier', state: 'active', lastPollAt: null, lastStatus: null, hook },
+      ...{ level: 'good', problem: null, message: '1 lead waits; sent 3 s ago', fix: null },
+      ...{ confirmedThrough: iso(second), deliveredThrough: iso(second) },
+      ...{ pendingLeads: 1, pendingSince: iso(third), firstPollAt: iso(createdAt) },
+      gaps: [{ after: null, through: iso(first), isBeforeStart: true }],
+    },
+  ]);
+  expect((await list('rival')).consumers, 'only to its own user').toEqual([]);
+
+  const listed = JSON.parse((await run('consumers --json')).stdout);
+  expect(listed).toMatchObject([{ hook: null }, { state: 'active', waiting: 1, hook }]);
+  expect((await run('consumers')).stdout).toMatch(
+    new RegExp(` active +1 +- +- +- +${iso(second)} +active, leads to hooks\\.zapier\\.com 3 s ago `),
+  );
+  const report = await readStatus(service);
+  expect(report.consumers).toMatchObject({ active: 2, activeByWebhook: 1, behind: 1 });
+  const page = await readPage(service);
+  expect(page).toMatch(
+    /Zapier<\/bdi> → <bdi title="hooks\.zapier\.com">.+Webhook">leads <time [^>]+>3 s ago/,
+  );
+  expect(page).not.toContain('secret');
+
+  const has = async (lead: string) => {
+    const { consumers } = JSON.parse((await run(`leads show ${lead} --json`)).stdout);
+    return consumers.map(({ state }: { state: string }) => state);
+  };
+  expect(await has('first'), 'from before the subscription').toEqual(['skipped']);
+  expect([await has('second'), await has('third')]).toEqual([
+    ['skipped', 'confirmed'],
+    ['delivered', 'waiting'],
+  ]);
+  expect((await run('leads show second')).stdout).toContain(
+    'Zapier (user boss): confirmed; webhook to hooks.zapier.com, active, last sent 3 s ago',
+  );
+});
+
+it('history that is imported behind the position of a webhook is not said to be accepted', async () => {
+  const { clock, service, run, change, subscribe } = await installation();
+  await subscribe(1);
+  clock.advance(1000);
+  const [newest = 0] = await service.add({});
+  await change({ announcedThrough: newest, lastEventAt: clock() });
+  clock.advance(1000);
+  const old = { companyId: 'acme', id: 'old', createdAt: newest - 86_400_000, fields: {} };
+  await service.store.writeLeads([old], { historical: true });
+  const { consumers } = JSON.parse((await run('leads show old --json')).stdout);
+  expect(consumers).toMatchObject([{ state: 'skipped' }]);
+});
+
+it('two webhooks of a token are two consumers: one that fails hides neither itself nor the other', async () => {
+  const { clock, service, run, list, change, subscribe } = await installation();
+  const other = '2'.repeat(32);
+  await subscribe();
+  await subscribe(undefined, other, 'hook.eu1.make.com');
+  clock.advance(1000);
+  const [lead = 0] = await service.add({});
+  await change({ announcedThrough: lead, lastEventAt: clock(), lastStatus: 200 });
+  await change({ failures: 1, failingSince: clock(), lastEventAt: clock(), lastStatus: 503 }, other);
+  clock.advance(20_000);
+  const { summary, consumers } = await list();
+  expect(consumers.map(({ level, problem, message }) => [level, problem, message])).toEqual([
+    ['good', null, 'sent 20 s ago'],
+    [
+      ...['warning', 'hooks-failing'],
+      'its webhook does not accept leads: the last request was answered with 503',
+    ],
+  ]);
+  expect(consumers[1]?.fix).toContain('Leads wait, and are sent again by themselves: nothing is lost.');
+  expect(summary).toEqual({
+    level: 'warning',
+    message:
+      'token token-1 → hook.eu1.make.com: its webhook does not accept leads: the last request was answered with 503.',
+  });
+  expect((await readStatus(service)).good).toBeNull();
+  clock.advance(20 * 60_000);
+  expect((await list()).summary.level).toBe('error');
+  const stale = JSON.parse((await run('consumers --stale 15m --json')).stdout);
+  expect(stale).toMatchObject([{ hook: { id: other } }]);
+});
+
+it('a new webhook says that nothing was sent yet', async () => {
+  const { list, subscribe } = await installation();
+  await subscribe();
+  expect(await list()).toMatchObject({
+    summary: { level: 'unknown', message: 'Nothing was sent to your webhooks yet.' },
+    consumers: [{ level: 'unknown', state: 'subscribed', message: 'nothing sent yet' }],
+  });
+});
