@@ -212,7 +212,7 @@ export const isRefusal = (status: number | null): boolean =>
 
 /**
  * Tokens that were issued here: an identity provider replaces its own. One that has ended is not expiring any more. A hook that sends
- * leads ends with its token, whoever issued it.
+ * leads ends with its token in any case.
  */
 function expiresSoon(listed: ListedConsumer, now: number): boolean {
   const { consumer } = listed;

@@ -68,7 +68,7 @@ function summarySection({ problems, good, note }: StatusReport): Html {
     text === null ? NO_HTML : html`<div class="finding ${kind}" data-key="${kind}"><p>${text}</p></div>`;
   const findings = problems.map(
     ({ kind, severity, message, fix, docs }) =>
-      html`<div class="finding ${severity}" data-key="${kind}"><p>${message}</p><p class="fix">${withCode(fix)} <a class="docs" href="${docs.slice(1)}">About ${docs.replace(/.*#(problem-)?/, '')}</a></p></div>`,
+      html`<div class="finding ${severity}" data-key="${kind}"><p>${message}</p><p class="fix">${withCode(fix)} <a class="docs" href="${docs.slice(1)}">About ${docs.replace(/^\/docs#(problem-)?/, '')}</a></p></div>`,
   );
   return html`<section class="summary" role="status" aria-label="Summary">${sentence}${findings}</section>`;
 }
