@@ -5,6 +5,7 @@ export const platformTable = (): string =>
   [
     '| platform | what you get | tested |',
     '|---|---|---|',
+    '| [any URL](#paste-a-url) | Each new lead as an HTTP request; nothing to install | simulated |',
     ...PLATFORM_LIST.map(
       ({ id, name, summary, tested }) => `| [${name}](${id}.md) | ${summary} | ${tested} |`,
     ),

@@ -13,7 +13,6 @@ import { pipedreamSource } from './platforms/pipedream.ts';
 import {
   powerAutomateConnector,
   powerAutomateFirstElement,
-  powerAutomateFlow,
   powerAutomateInstant,
 } from './platforms/power-automate.ts';
 import { workatoConnector, workatoInstant, workatoWholeSeconds } from './platforms/workato.ts';
@@ -34,7 +33,6 @@ export const OUR_POLLERS: Readonly<Record<OurWayKey, MakePoller>> = {
   pipedreamSource,
   powerAutomateInstant,
   powerAutomateConnector,
-  powerAutomateFlow,
   nodeRedFlow,
   nodeRedInstant,
   client,

@@ -125,10 +125,6 @@ export const OUR_WAYS = {
     name: 'Power Automate connector',
     outcomes: wellBut({ burst: { late: 2200 } }, ['pollerKilledInBetween']),
   },
-  powerAutomateFlow: {
-    name: 'Power Automate flow',
-    outcomes: wellBut({ pollerKilledInBetween: { twice: 40 } }),
-  },
   nodeRedFlow: {
     name: 'Node-RED flow',
     outcomes: wellBut({ pollerKilledInBetween: { twice: 40 } }),

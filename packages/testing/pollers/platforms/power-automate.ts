@@ -39,26 +39,6 @@ export const powerAutomateInstant: MakePoller = ({ connection, now, handOn, rece
   };
 };
 
-/** The scheduled flow of docs/integrations/power-automate.md: a page a run; its last lead goes into a file when all are dealt with. */
-export const powerAutomateFlow: MakePoller = ({ connection, handOn, store }) => {
-  let file = '';
-  return {
-    turnOn: async () => {
-      file = (await readPage(connection)).leads[0]?.createdAt ?? '1970-01-01';
-    },
-    poll: async () => {
-      const { leads } = await readPage(connection, { since: file });
-      leads.forEach(handOn);
-      const last = leads.at(-1);
-      if (last)
-        store(() => {
-          file = last.createdAt;
-        });
-    },
-    restart: () => undefined,
-  };
-};
-
 /** A connector as the wizard makes it: whole pages, and the state out of the first element of each. */
 export const powerAutomateFirstElement: MakePoller = ({ connection, handOn, store }) => {
   let since = '';
