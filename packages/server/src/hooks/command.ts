@@ -10,6 +10,7 @@ import type { Config } from '../config.ts';
 import { hookPages } from '../consumers/consumer-hooks.ts';
 import { formatDuration } from '../formats.ts';
 import { VERSION } from '../version.ts';
+import { hasOwnToken, registerAdd } from './command/add.ts';
 import { createDelivery } from './deliver.ts';
 import { eventMessage, type HookMessage, leadsMessage, postMessage, testLeadMessage } from './event.ts';
 import type { Outcome } from './rules.ts';
@@ -18,6 +19,7 @@ import { allowedHosts, hostOfHook } from './url.ts';
 
 export function registerHooks(program: Command, context: CommandContext): void {
   const hooks = program.command('hooks').description('see and control webhook subscriptions');
+  registerAdd(hooks, context);
   addCommand(hooks, context, {
     name: 'list',
     description: 'list webhook subscriptions, with their state and last event',
@@ -47,7 +49,9 @@ lastEventAt, lastStatus (null: no response), failures, failingSince and retryAt 
     name: 'remove',
     description: 'delete a webhook subscription',
     arguments: { '<id>': 'id of the subscription; `leadtap hooks list` shows it' },
-    help: 'No more events are sent. The platform is not told: it may subscribe again when the automation is switched on again.',
+    help: `
+Nothing more is sent. The platform is not told: it may subscribe again when the automation is switched on again. The
+token that \`leadtap hooks add\` has created for the subscription is revoked.`,
     examples: ['leadtap hooks remove 8c1f0a62d94e4b7f9d3a5e60c27b1f48'],
     run: removeHook,
   });
@@ -97,7 +101,8 @@ const listHooks = (context: CommandContext, options: ListOptions): Promise<void>
       ],
       toRow: (listed) => toRow(listed, now),
     });
-    const advice = 'A platform creates one when an automation with the instant trigger is switched on.';
+    const advice =
+      '`leadtap hooks add` creates one, and so does a platform when an automation with the instant trigger is switched on.';
     if (count === 0 && !json) await writeLine(stderr, `There is no webhook subscription. ${advice}`);
   });
 
@@ -146,6 +151,7 @@ const removeHook = (context: CommandContext, _options: object, id: string): Prom
     const hooks = requirePart(store.hooks);
     const hook = await findHook(hooks, id);
     await hooks.remove(hook.id);
+    if (hasOwnToken(hook)) await store.revokeToken(hook.tokenId ?? '');
     await writeLine(context.stderr, `Deleted. No more events are sent to ${hostOfHook(hook)}.`);
   });
 

@@ -39,6 +39,7 @@ const ARGUMENTS: Readonly<Record<string, string>> = {
   'token issue': '--user boss',
   'token list': '--user boss',
   'token revoke': '5b1f0c5e',
+  'hooks add': '--user boss --url https://hooks.zapier.com/hooks/catch/1/a',
   'hooks remove': '8c1f0a62d94e4b7f9d3a5e60c27b1f48',
   'hooks send-test': '8c1f0a62d94e4b7f9d3a5e60c27b1f48',
   'leads import': '-',

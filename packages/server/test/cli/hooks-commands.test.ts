@@ -126,7 +126,7 @@ describe('leadtap hooks list', () => {
     const { run } = await installation();
     const { code, stdout, stderr } = await run('hooks list');
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
-    expect(stderr).toMatch(/^There is no webhook subscription\. A platform creates one when/);
+    expect(stderr).toMatch(/^There is no webhook subscription\. `leadtap hooks add` creates one/);
     expect((await run('hooks list --json')).stdout).toBe('[]\n');
     const off = await run('hooks list', { env: { LEADTAP_HOOKS: 'off' } });
     expect(off.stderr).toContain('LEADTAP_HOOKS is off: no events are sent.');

@@ -1,0 +1,192 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { HOOK_SENDS, type HookSend, MAX_HOOKS_PER_USER, PROBLEMS } from '@leadtap/contract';
+import type { Command } from 'commander';
+import { findUser } from '../../accounts/commands/organisation.ts';
+import { issueRecorded } from '../../accounts/commands/token.ts';
+import type { User } from '../../accounts/records.ts';
+import { loadSigningKeys, secretsOf } from '../../accounts/signing-keys.ts';
+import { addCommand } from '../../cli/command.ts';
+import { type CommandContext, knownServiceUrl, requirePart, withStore } from '../../cli/context.ts';
+import { Failure } from '../../cli/failure.ts';
+import { withInvocation } from '../../cli/invocation.ts';
+import { writeJson, writeLine } from '../../cli/output.ts';
+import { MIN_TIME, toIso } from '../../clock.ts';
+import type { Config } from '../../config.ts';
+import { hookPages } from '../../consumers/consumer-hooks.ts';
+import { quoteForShell } from '../../escape.ts';
+import { mayPoll } from '../../leads/access.ts';
+import { parseSince } from '../../leads/commands/find.ts';
+import { secretOf } from '../event.ts';
+import type { Hook, HookStore } from '../store.ts';
+import { allowedHosts, checkHookUrl, hostOfHook } from '../url.ts';
+
+export function registerAdd(hooks: Command, context: CommandContext): void {
+  addCommand(hooks, context, {
+    name: 'add',
+    description: 'send new leads to a URL',
+    options: {
+      '--user <id>': { text: 'id of the user whose leads are sent', isRequired: true },
+      '--url <url>': { text: 'where they are sent', isRequired: true },
+      '--send <what>': {
+        text: 'lead: one in a request; leads: up to 100 in a request; event: that there are leads',
+        choices: HOOK_SENDS,
+        default: ['lead', 'lead'],
+      },
+      '--since <time>': {
+        text: 'send the leads created after this time, too',
+        parse: (text) => parseSince(text, context.clock()),
+      },
+      '--name <name>': 'what the subscription is for (default: the host of the URL)',
+      '--json': 'print { id, send, since, secret, tokenId }; with --send event, also { token }',
+    },
+    help: `
+Every lead is sent, in order, and again until the receiver answers 2xx: it may get one twice. The service must run. With
+--send lead, the body is the lead as a poll has it; with --send leads, it is an event with a list of leads.
+With --send event, the receiver has to poll, with the token that this command prints.
+
+The secret verifies the signatures of the requests (Standard Webhooks). The same command again prints the same
+subscription. \`leadtap hooks remove\` ends it. It has a token of its own, valid for 10 years.
+
+Hosts of automation platforms are allowed. LEADTAP_HOOK_HOSTS has to list any other one, for the service as well.`,
+    examples: [
+      'leadtap hooks add --user ada --url https://hooks.zapier.com/hooks/catch/123/abc',
+      'leadtap hooks add --user ada --url https://hook.eu1.make.com/abc --send leads --since 2026-03-02',
+    ],
+    run: addHook,
+  });
+}
+
+const TOKEN_MS = 10 * 365 * 86_400_000;
+const MAX_NAME_LENGTH = 200;
+
+/** Of the token that `hooks add` issues for a hook. It ends with the hook. Who reads it cannot delete the hook. */
+const tokenIdOf = (hookId: string): string => createHash('sha256').update(hookId).digest('hex').slice(0, 32);
+
+export const hasOwnToken = ({ id, tokenId }: Hook): boolean => tokenId === tokenIdOf(id);
+
+interface AddFlags {
+  readonly user: string;
+  readonly url: string;
+  readonly send: HookSend;
+  readonly since?: number;
+  readonly name?: string;
+  readonly json?: true;
+}
+
+const addHook = (context: CommandContext, flags: AddFlags): Promise<void> =>
+  withStore(context, async (store, config) => {
+    const { user: userId, send, since, json } = flags;
+    const { stdout, stderr, clock } = context;
+    const url = allowedUrl(flags.url, config);
+    const name = flags.name ?? new URL(url).host;
+    if (name.trim() === '' || name.length > MAX_NAME_LENGTH)
+      throw new Failure('usage', `--name must have 1 to ${MAX_NAME_LENGTH} characters`);
+    const user = await findUser(store, userId);
+    const keys = await loadSigningKeys(config.signingKey, { create: false });
+    const hooks = requirePart(store.hooks);
+    const known = await findKnown(hooks, { userId, url, send }, clock());
+    if (known && !hasOwnToken(known)) throw ofAnotherToken(known);
+    const id = known?.id ?? randomBytes(16).toString('hex');
+    // Times in a token are whole seconds.
+    const issuedAt = Math.floor(clock() / 1000) * 1000;
+    const grant = { userId, tokenId: tokenIdOf(id), issuedAt, expiresAt: issuedAt + TOKEN_MS };
+    const outcome = await hooks.subscribe(
+      {
+        ...{ id, userId, url, send, baseUrl: knownServiceUrl(config) },
+        tokenId: grant.tokenId,
+        tokenExpiresAt: known ? known.tokenExpiresAt : grant.expiresAt,
+        since: since === undefined ? undefined : Math.max(since, MIN_TIME),
+      },
+      MAX_HOOKS_PER_USER,
+    );
+    if (outcome.kind === 'too-many') throw tooMany(userId);
+    if (outcome.kind === 'no-such-user') throw new Failure('not-found', `there is no user ${userId}`);
+    const { hook } = outcome;
+    const [issued] = known ? [] : await issueRecorded(store, keys, [grant], name);
+    const [signingSecret] = secretsOf(keys);
+    const facts = {
+      ...{ id: hook.id, send, since: toIso(hook.announcedThrough) },
+      secret: secretOf(signingSecret, hook.id),
+      tokenId: hook.tokenId,
+      ...(send === 'event' && issued && { token: issued.token }),
+    };
+    if (json) return writeJson(stdout, facts);
+    const { tokenId: _, send: __, ...printed } = facts;
+    for (const [key, value] of Object.entries(printed)) await writeLine(stdout, `${key.padEnd(6)}  ${value}`);
+    const notes = describeHook(hook, user, { isKnown: known !== undefined });
+    await writeLine(stderr, withInvocation(notes, context));
+  });
+
+function allowedUrl(text: string, { hooks, hookHosts }: Config): string {
+  if (!hooks)
+    throw new Failure(
+      'unavailable',
+      'webhooks are switched off',
+      'Remove LEADTAP_HOOKS=off, and start the service again.',
+    );
+  const checked = checkHookUrl(text, allowedHosts(hookHosts));
+  if (checked.kind === 'allowed') return checked.url.href;
+  const isOrigin =
+    checked.kind === 'invalid' && (checked.reason === 'url-not-https' || checked.reason === 'url-with-port');
+  const { origin, protocol, hostname } = URL.canParse(text) ? new URL(text) : new URL('data:');
+  if (checked.kind === 'invalid' && !(isOrigin && /^https?:$/.test(protocol)))
+    throw new Failure('bad-input', PROBLEMS['invalid-hook'].details[checked.reason].replaceAll('`', ''));
+  const value = [...hookHosts, isOrigin ? origin : hostname].join(',');
+  throw new Failure(
+    'bad-input',
+    `nothing may be sent to ${isOrigin ? origin : hostname} yet`,
+    'If you trust it, set this in .env or the environment, for the service as well, and start the service again:',
+    `LEADTAP_HOOK_HOSTS=${value}`,
+  );
+}
+
+/** The same command again must not send each lead twice. */
+async function findKnown(
+  hooks: HookStore,
+  { userId, url, send }: Pick<Hook, 'userId' | 'url' | 'send'>,
+  now: number,
+): Promise<Hook | undefined> {
+  for await (const page of hookPages(hooks, { now, userId }))
+    for (const { hook } of page) if (hook.url === url && hook.send === send) return hook;
+  return undefined;
+}
+
+/** A platform or the console has made it. It may end soon, and a second one would send each lead twice. */
+const ofAnotherToken = ({ id, tokenExpiresAt, announcedThrough }: Hook): Failure =>
+  new Failure(
+    'conflict',
+    `there is such a subscription, and it ends with its token${tokenExpiresAt === null ? '' : `, at ${toIso(tokenExpiresAt)}`}`,
+    'To replace it, run the next command, and then this one again with the option below it:',
+    `  leadtap hooks remove ${id}`,
+    `  --since ${toIso(announcedThrough)}`,
+  );
+
+const tooMany = (userId: string): Failure =>
+  new Failure(
+    'conflict',
+    `user ${userId} has ${MAX_HOOKS_PER_USER} webhook subscriptions, and may not have more`,
+    `\`leadtap hooks list --user ${quoteForShell(userId)}\` shows them, and \`leadtap hooks remove\` ends one.`,
+  );
+
+const SENT: Readonly<Record<HookSend, string>> = {
+  lead: 'Each later lead that the user may see is sent to',
+  leads: 'The later leads that the user may see are sent, up to 100 in a request, to',
+  event: 'For later leads that the user may see, an event is sent to',
+};
+
+function describeHook(hook: Hook, user: User, { isKnown }: { readonly isKnown: boolean }): string {
+  const lines = [`${SENT[hook.send]} ${hostOfHook(hook)}.`];
+  if (isKnown) lines.unshift('This subscription existed already. Where it started does not change.');
+  if (!mayPoll(user))
+    lines.push(
+      `The plan of ${user.id} is ${user.plan}, so nothing is sent. To change the plan, run:`,
+      `  leadtap user set ${quoteForShell(user.id)} --plan PROFESSIONAL`,
+    );
+  return [
+    ...lines,
+    'To see a test lead arrive, run:',
+    `  leadtap leads send-test --company ${quoteForShell(user.companyId)}`,
+    'To end the subscription, run:',
+    `  leadtap hooks remove ${hook.id}`,
+  ].join('\n');
+}

@@ -1,0 +1,166 @@
+import { Webhook } from 'standardwebhooks';
+import { describe, expect, test } from 'vitest';
+import { keyFileOf } from '../../../testing/harness/service.ts';
+import { startReceiver } from '../../../testing/integrations/hook-receiver.ts';
+import { hooksRequest, startWith, subscribe } from '../hooks/support/hooks.ts';
+import { NOW, type RunOptions, terminal, terminalWithUsers } from './terminal.ts';
+
+const CATCH_HOOK = 'https://hooks.zapier.com/hooks/catch/1/a';
+
+interface Added {
+  readonly id: string;
+  readonly send: string;
+  readonly since: string;
+  readonly secret: string;
+  readonly tokenId: string;
+  readonly token?: string;
+}
+
+/** A service that may send to a receiver, and commands on its database. */
+async function installation() {
+  const receiver = await startReceiver();
+  const service = await startWith(receiver);
+  const shell = terminal();
+  const run = (command: string, options: RunOptions = {}) =>
+    shell.run(command, {
+      ...options,
+      env: {
+        ...service.database.env,
+        LEADTAP_HOOK_HOSTS: receiver.origin,
+        LEADTAP_SIGNING_KEY_FILE: keyFileOf(service),
+        LEADTAP_PUBLIC_URL: service.url,
+        ...options.env,
+      },
+      parts: { clock: Date.now, ...options.parts },
+    });
+  const add = async (options: string): Promise<Added> =>
+    JSON.parse((await run(`hooks add --user boss --url ${receiver.url} --json${options}`)).stdout);
+  return { receiver, service, run, add };
+}
+
+describe('leadtap hooks add', () => {
+  test('a service that runs sends each new lead, signed, and `hooks remove` ends it with its token', async () => {
+    const { receiver, service, run, add } = await installation();
+    await service.add({ id: 'before' });
+    const { id, secret, tokenId } = await add('');
+    await service.add({ id: 'after' });
+    const { headers, text } = await receiver.event(1);
+    const lead = new Webhook(secret).verify(text, headers as Record<string, string>);
+    expect(lead).toEqual((await service.leads('boss', 'limit=1'))[0]);
+    expect(lead).toMatchObject({ id: 'after' });
+    const removed = await run(`hooks remove ${id}`);
+    expect(removed.code).toBe(0);
+    expect(await service.store.hooks?.find(id)).toBeUndefined();
+    expect(await service.store.isTokenRevoked?.(tokenId)).toBe(true);
+  });
+
+  test('--since sends earlier leads, too, and --send leads sends them together', async () => {
+    const { receiver, service, add } = await installation();
+    for (const id of ['a', 'b', 'c']) await service.add({ id });
+    expect(await add(' --send leads --since 1d')).toMatchObject({ send: 'leads' });
+    const { data } = JSON.parse((await receiver.event(1)).text);
+    expect(data.leads.map((lead: { id: string }) => lead.id)).toEqual(['a', 'b', 'c']);
+  });
+
+  test('--send event also prints the token that the receiver polls with', async () => {
+    const { receiver, service, add } = await installation();
+    const { token = '', id } = await add(' --send event');
+    await service.add({ id: 'a' });
+    const { event } = await receiver.event(1);
+    expect(event).toMatchObject({ type: 'leads.available', data: { hookId: id } });
+    expect(event.data.poll.startsWith(`${service.url}/automation/new-leads?since=`)).toBe(true);
+    const polled = await fetch(event.data.poll, { headers: { authorization: `Bearer ${token}` } });
+    expect(await polled.json()).toMatchObject([{ id: 'a' }]);
+  });
+
+  test('the same again is the same subscription; another user, URL or --send is another', async () => {
+    const { run } = await terminalWithUsers();
+    const add = async (options: string): Promise<Added> =>
+      JSON.parse((await run(`hooks add --json ${options}`)).stdout);
+    const first = await add(`--user boss --url ${CATCH_HOOK}`);
+    expect(await add(`--user boss --url ${CATCH_HOOK} --since 2020-01-01`)).toEqual(first);
+    const others = [
+      await add(`--user boss --url ${CATCH_HOOK}b`),
+      await add(`--user boss --url ${CATCH_HOOK} --send leads`),
+      await add(`--user rival --url ${CATCH_HOOK}`),
+    ];
+    expect(new Set([first, ...others].map(({ id }) => id)).size).toBe(4);
+  });
+
+  test('it prints what to keep, and the commands to see a lead arrive and to end it', async () => {
+    const { run } = await terminalWithUsers();
+    const { code, stdout, stderr } = await run(
+      `hooks add --user boss --url ${CATCH_HOOK} --since 2026-03-01`,
+      {
+        parts: { invocation: 'npx leadtap' },
+      },
+    );
+    expect(code).toBe(0);
+    const [, id] =
+      /^id {6}([0-9a-f]{32})\nsince {3}2026-03-01T00:00:00\.000Z\nsecret {2}whsec_\S+\n$/.exec(stdout) ?? [];
+    expect(stderr).toContain('is sent to hooks.zapier.com.\n');
+    expect(stderr).toContain('  npx leadtap leads send-test --company acme\n');
+    expect(stderr).toContain(`  npx leadtap hooks remove ${id}\n`);
+    const tokens = JSON.parse((await run('token list --user boss --json')).stdout);
+    const expiresAt = new Date(Math.floor(NOW / 1000) * 1000 + 3650 * 86_400_000).toISOString();
+    expect(tokens).toMatchObject([{ name: 'hooks.zapier.com', scopes: ['leads:read'], expiresAt }]);
+    await run(`hooks add --user boss --url ${CATCH_HOOK}b --name Catch`);
+    expect((await run('hooks list')).stdout).toMatch(/ Catch /);
+  });
+
+  test.each([
+    ['--user unknown', CATCH_HOOK, {}, 1, 'there is no user unknown'],
+    ['--user boss', CATCH_HOOK, { LEADTAP_HOOKS: 'off' }, 1, 'webhooks are switched off'],
+    ['--user boss', `${CATCH_HOOK}#x`, {}, 1, 'contains a fragment'],
+    ['--user boss', 'ftp://hooks.zapier.com/a', {}, 1, 'does not begin with https://'],
+    ['--user boss', 'nonsense', {}, 1, 'is not a URL'],
+    ['--user boss --send all', CATCH_HOOK, {}, 2, 'event, leads, lead'],
+    ['--user boss --since never', CATCH_HOOK, {}, 2, 'Write a time'],
+    ['--user boss', 'https://crm.example.com/in', {}, 1, '\n  LEADTAP_HOOK_HOSTS=crm.example.com\n'],
+    [
+      '--user boss',
+      'http://127.0.0.1:9999/in',
+      { LEADTAP_HOOK_HOSTS: 'n8n.example.com' },
+      1,
+      '\n  LEADTAP_HOOK_HOSTS=n8n.example.com,http://127.0.0.1:9999\n',
+    ],
+    ['--user boss', 'https://[::1]:8443/in', {}, 1, '\n  LEADTAP_HOOK_HOSTS=https://[::1]:8443\n'],
+  ])('%s --url %s with %o is refused', async (options, url, env, code, message) => {
+    const { run } = await terminalWithUsers();
+    const ran = await run(`hooks add ${options} --url ${url}`, { env });
+    expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(message) });
+    const [, setting] = /LEADTAP_HOOK_HOSTS=(\S+)/.exec(ran.stderr) ?? [];
+    if (setting === undefined) return;
+    const again = await run(`hooks add ${options} --url ${url}`, { env: { LEADTAP_HOOK_HOSTS: setting } });
+    expect(again.code).toBe(0);
+  });
+
+  test('at most 20 of a user; a plan without polls is said', async () => {
+    const { run } = await terminalWithUsers();
+    for (let number = 1; number <= 20; number += 1)
+      expect((await run(`hooks add --user boss --url ${CATCH_HOOK}${number}`)).code).toBe(0);
+    expect(await run(`hooks add --user boss --url ${CATCH_HOOK}`)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('user boss has 20 webhook subscriptions'),
+    });
+    await run('user set rival --plan BASIC');
+    expect((await run(`hooks add --user rival --url ${CATCH_HOOK}`)).stderr).toContain(
+      'The plan of rival is BASIC, so nothing is sent.',
+    );
+  });
+});
+
+test('one of another token is not taken for it, and keeps its token when it is removed', async () => {
+  const { service, receiver, run, add } = await installation();
+  const token = await service.token('boss', { tokenId: 'token-1' });
+  const { id, since } = await subscribe(service, token, receiver.url);
+  const refused = await run(`hooks add --user boss --url ${receiver.url} --send event`);
+  expect(refused).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(`  leadtap hooks remove ${id}\n    --since ${since}\n`),
+  });
+  expect((await run(`hooks remove ${id}`)).code).toBe(0);
+  // It works: 404 for the hook, not 401.
+  expect((await hooksRequest(service, token, { path: `/${id}` })).status).toBe(404);
+  expect(await add(` --send event --since ${since}`)).toMatchObject({ since });
+});
