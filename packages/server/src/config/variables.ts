@@ -138,7 +138,7 @@ export const VARIABLES = {
     default: 'on',
     parse: values.parseOnOff,
     meaning:
-      '`on`: automation platforms can subscribe webhooks, at `{base_url}/automation/hooks`. `off`: they cannot, and no event is sent.',
+      '`on`: automation platforms can subscribe webhooks, at `{base_url}/automation/hooks`. `off`: they cannot, and nothing is sent.',
   },
   hookHosts: {
     name: 'LEADTAP_HOOK_HOSTS',
