@@ -40,6 +40,7 @@ export {
   MAX_INTAKE_BYTES,
   MAX_INTAKE_LEADS,
   MAX_LEADS_PER_PAGE,
+  MAX_SEARCH_LENGTH,
   MAX_WAIT_S,
   MIN_LEADS_PER_PAGE,
   MIN_WAIT_S,
@@ -63,6 +64,7 @@ export {
   CLIENT_HEADER,
   CONSOLE_CLIENT,
   CONSUMERS_PATH,
+  FIND_LEADS_PATH,
   HOOK_SENDS,
   HOOKS_HEADER,
   HOOKS_PATH,
@@ -76,6 +78,7 @@ export {
 export type {
   Consumer,
   Consumers,
+  FindLeadsQuery,
   Hook,
   HookEvent,
   HookLeadsEvent,

@@ -32,6 +32,8 @@ export const MAX_HEADER_BYTES = 16 * 1024;
 
 /** A page never has more leads; it is also the default of `limit`. */
 export const MAX_LEADS_PER_PAGE = 100;
+/** The characters of a text to search for, and of each text of a lead that is searched: they bound the time. */
+export const MAX_SEARCH_LENGTH = 200;
 export const MIN_LEADS_PER_PAGE = 1;
 
 /** One request that sends leads. */

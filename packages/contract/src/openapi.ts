@@ -12,14 +12,16 @@ import {
 import { componentHeaders, exampleRequestId, headersOfStatus } from './headers.ts';
 import { MAX_LEADS_PER_PAGE, MAX_WAIT_S } from './limits.ts';
 import { consumersPath } from './openapi-consumers.ts';
+import { findPath } from './openapi-find.ts';
 import { hookPath, hooksPath, leadCreated, leadsAvailable, leadsCreated } from './openapi-hooks.ts';
 import { intakePath } from './openapi-intake.ts';
 import { POLL_CODES, problemResponses } from './openapi-responses.ts';
 import type { MediaType, OpenApi, Operation, Parameter, Response, Schema, Server } from './openapi-types.ts';
-import { CONSUMERS_PATH, HOOKS_PATH, LEADS_PATH, NEW_LEADS_PATH } from './query.ts';
+import { CONSUMERS_PATH, FIND_LEADS_PATH, HOOKS_PATH, LEADS_PATH, NEW_LEADS_PATH } from './query.ts';
 import {
   Consumer,
   Consumers,
+  FindLeadsQuery,
   Hook,
   HookEvent,
   HookEventData,
@@ -137,7 +139,7 @@ const intakeSchemas: Readonly<Record<IntakeComponentName, Schema>> = {
 };
 
 export type OpenApiDocument = OpenApi<
-  typeof NEW_LEADS_PATH | typeof CONSUMERS_PATH,
+  typeof NEW_LEADS_PATH | typeof FIND_LEADS_PATH | typeof CONSUMERS_PATH,
   typeof HOOKS_PATH,
   typeof LEADS_PATH,
   ComponentName,
@@ -174,8 +176,8 @@ const headResponses = Object.fromEntries(
   Object.entries(responses).map(([status, response]) => [status, withoutContent(response)]),
 );
 
-function queryParameters(): readonly Parameter[] {
-  return Object.entries(NewLeadsQuery.properties).map(([name, property]) => {
+function queryParameters(query: typeof NewLeadsQuery | typeof FindLeadsQuery): readonly Parameter[] {
+  return Object.entries(query.properties).map(([name, property]) => {
     const { description = '', examples = [], ...schema } = openApiSchema(property);
     return { name, in: 'query', required: false, description, schema, example: examples[0] };
   });
@@ -268,10 +270,11 @@ export function openApiDocument(version: string, serverUrl?: string, hasIntake =
     ],
     paths: {
       [NEW_LEADS_PATH]: {
-        parameters: [...queryParameters(), ifNoneMatch, prefer, requestId],
+        parameters: [...queryParameters(NewLeadsQuery), ifNoneMatch, prefer, requestId],
         get: poll,
         head,
       },
+      [FIND_LEADS_PATH]: findPath(queryParameters(FindLeadsQuery), requestId),
       [CONSUMERS_PATH]: consumersPath(requestId),
       [HOOKS_PATH]: hooksPath(requestId),
       [`${HOOKS_PATH}/{id}`]: hookPath(requestId),

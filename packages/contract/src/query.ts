@@ -1,6 +1,9 @@
 /** The path of the endpoint below `{base_url}`. */
 export const NEW_LEADS_PATH = '/automation/new-leads';
 
+/** The path below `{base_url}` where leads are listed backwards and searched. */
+export const FIND_LEADS_PATH = '/automation/leads';
+
 /** The path below `{base_url}` of the consumers of a user. */
 export const CONSUMERS_PATH = '/automation/consumers';
 

@@ -12,7 +12,7 @@ import {
   type LeadFieldTable,
   type LeadFieldType,
 } from './lead-fields.ts';
-import { MAX_HOOK_URL_LENGTH, MAX_LEADS_PER_PAGE, MIN_LEADS_PER_PAGE } from './limits.ts';
+import { MAX_HOOK_URL_LENGTH, MAX_LEADS_PER_PAGE, MAX_SEARCH_LENGTH, MIN_LEADS_PER_PAGE } from './limits.ts';
 import { PROBLEM_CODES } from './problems.ts';
 import { HOOK_SENDS, type HookSend, SINCE_EXAMPLE } from './query.ts';
 
@@ -37,6 +37,28 @@ export const NewLeadsQuery = Type.Object({
 });
 
 export type NewLeadsQuery = Static<typeof NewLeadsQuery>;
+
+export const FindLeadsQuery = Type.Object({
+  before: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      description:
+        'ISO 8601 date-time. Only leads created strictly before it are returned. Omit it to begin with the newest lead.',
+      examples: [SINCE_EXAMPLE],
+    }),
+  ),
+  limit: NewLeadsQuery.properties.limit,
+  q: Type.Optional(
+    Type.String({
+      maxLength: MAX_SEARCH_LENGTH,
+      description:
+        'Only leads with this text in a name, the e-mail address, a phone number or the id. Case and accents do not count, and phone numbers are also compared by their digits, without punctuation.',
+      examples: ['moreau'],
+    }),
+  ),
+});
+
+export type FindLeadsQuery = Static<typeof FindLeadsQuery>;
 
 export const LeadStatus = Type.Object(
   {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { CONSUMERS_PATH, HOOKS_PATH, LEADS_PATH, NEW_LEADS_PATH } from '../src/index.ts';
+import { CONSUMERS_PATH, FIND_LEADS_PATH, HOOKS_PATH, LEADS_PATH, NEW_LEADS_PATH } from '../src/index.ts';
 import { openApiDocument } from '../src/openapi.ts';
 import { Lead } from '../src/schemas.ts';
 import { published, publishedText } from './published-document.ts';
@@ -46,6 +46,7 @@ test('the description of an installation that accepts no leads has nothing of it
   const without = openApiDocument('1.2.3', undefined, false);
   expect(Object.keys(without.paths)).toEqual([
     NEW_LEADS_PATH,
+    FIND_LEADS_PATH,
     CONSUMERS_PATH,
     HOOKS_PATH,
     `${HOOKS_PATH}/{id}`,

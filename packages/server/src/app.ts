@@ -6,6 +6,7 @@ import { makeVerifyToken } from './accounts/tokens.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { type Config, describeDatabase, serviceUrl } from './config.ts';
 import { ConsumerRecorder } from './consumers/recorder.ts';
+import { createFindEndpoint } from './find/endpoint.ts';
 import { createDelivery, type DeliveryOptions, MAX_SOCKETS } from './hooks/deliver.ts';
 import { createHookEndpoints } from './hooks/endpoint.ts';
 import { addHookMetrics } from './hooks/metrics.ts';
@@ -150,6 +151,7 @@ export async function compose(
         hooks: hookStore,
       })
     : switchedOff(CONSUMERS_PATH, CONSUMERS_OFF);
+  const find = createFindEndpoint({ ...reading, store });
   const hooks = hookStore && {
     store: hookStore,
     hosts: allowedHosts(config.hookHosts),
@@ -186,6 +188,7 @@ export async function compose(
     : switchedOff(LEADS_PATH, INTAKE_OFF);
   const endpoints: readonly Endpoint[] = [
     polls,
+    find,
     consumers,
     ...hookEndpoints,
     intake,

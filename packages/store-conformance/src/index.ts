@@ -22,6 +22,7 @@ import { listChecks } from './lists.ts';
 import { organisationChecks } from './organisation.ts';
 import { pageChecks } from './pages.ts';
 import { placementChecks } from './placement.ts';
+import { searchChecks } from './search.ts';
 import { stampChecks } from './stamps.ts';
 import { tokenChecks } from './tokens.ts';
 import { updateChecks } from './updates.ts';
@@ -45,6 +46,7 @@ export const storeConformance: readonly ConformanceCheck[] = [
   ...erasedLeadChecks,
   ...historyChecks,
   ...listChecks,
+  ...searchChecks,
   ...consumerChecks,
   ...hookChecks,
   ...changeTrackingChecks,

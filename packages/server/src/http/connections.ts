@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { ClientDisconnectedError } from '../store/errors.ts';
 
 /** A connection with this many unanswered requests is closed after the last of them. */
 const MAX_PIPELINED = 32;
@@ -102,9 +103,10 @@ export const isDisconnected = (request: IncomingMessage, response: ServerRespons
 /** Aborted when the client disconnects before the response is sent. */
 export function disconnectSignal(request: IncomingMessage, response: ServerResponse): AbortSignal {
   const disconnect = new AbortController();
-  if (isDisconnected(request, response)) disconnect.abort();
+  const abort = () => disconnect.abort(new ClientDisconnectedError('the client has disconnected'));
+  if (isDisconnected(request, response)) abort();
   onceClosed(request, response, () => {
-    if (!response.writableFinished) disconnect.abort();
+    if (!response.writableFinished) abort();
   });
   return disconnect.signal;
 }

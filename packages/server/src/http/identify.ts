@@ -7,7 +7,7 @@ import { DEFAULT_TOKEN_SCOPES } from '../accounts/token-scopes.ts';
 import type { VerifyToken } from '../accounts/tokens.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { andThen, isPromise } from '../event-loop.ts';
-import { mayPoll, type PollingUser } from '../leads/access.ts';
+import { mayPoll, type PollingUser, seeSameLeads } from '../leads/access.ts';
 import {
   FAILED_TOKEN_POLICIES,
   type Limiter,
@@ -15,7 +15,7 @@ import {
   type Policy,
   type Verdict,
 } from '../limits/limiter.ts';
-import { ClientDisconnectedError } from '../store/errors.ts';
+import { ClientDisconnectedError, StoreUnavailableError } from '../store/errors.ts';
 import { isDisconnected } from './connections.ts';
 import type { Exchange } from './exchange.ts';
 import type { HeaderList } from './headers.ts';
@@ -192,6 +192,31 @@ function insufficientScope(scope: TokenScope): ProblemError {
   const error = `error="insufficient_scope", error_description="${PROBLEMS[code].title}", scope="${scope}"`;
   const headers = { 'www-authenticate': `${SCHEME_AND_REALM}, ${error}` };
   return new ProblemError(code, { headers, detail: INSUFFICIENT_SCOPE[scope] });
+}
+
+/** How often leads are read because the access level of their user has changed meanwhile. */
+const MAX_TRIES = 5;
+
+/**
+ * No answer contains a lead that was committed after the account had lost the right to see it. So leads that may be newer than the
+ * last check of the account are returned only after another check. If the access level has changed, they are read again.
+ */
+export async function readVerified<Reader extends AccountReader, Result>(
+  callers: Identification<Reader>,
+  exchange: Exchange,
+  first: Caller<Reader>,
+  firstResult: Result,
+  read: (caller: Caller<Reader>) => Result | Promise<Result>,
+): Promise<{ readonly caller: Caller<Reader>; readonly result: Result }> {
+  let caller = first;
+  let result = firstResult;
+  for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
+    const current = await callers.identifyAgain(exchange);
+    if (seeSameLeads(caller.user, current.user)) return { caller, result };
+    caller = current;
+    result = await read(caller);
+  }
+  throw new StoreUnavailableError(`the access level of the user has changed ${MAX_TRIES} times`);
 }
 
 type RefusedToken = Pick<ProblemParts, 'token' | 'unverifiedToken'>;

@@ -1,4 +1,5 @@
 /** The order and the steps in which leads are listed over all companies. */
+import { AFTER_ALL_MS } from '../store/sql.ts';
 import type { StoredLead } from './record.ts';
 import type { LeadListQuery } from './store.ts';
 
@@ -28,8 +29,6 @@ export const NEWEST_FIRST: ListOrder = {
   nearest: 'max',
 };
 
-/** After every time that a lead can have. */
-const END_OF_TIME = Date.UTC(10_000, 0);
 /**
  * How many leads of each company the first step reads at most. Each further step reads more: a company with most of the leads would
  * need many steps, and each of them reads every company.
@@ -54,7 +53,7 @@ const toStep = (
   lookahead: number,
 ): ListStep => ({
   afterCompany: after?.companyId ?? null,
-  afterTime: after?.createdAt ?? since ?? END_OF_TIME,
+  afterTime: after?.createdAt ?? since ?? AFTER_ALL_MS,
   limit,
   lookahead: companyId === undefined && limit > lookahead ? lookahead : null,
 });

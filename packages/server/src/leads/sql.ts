@@ -11,6 +11,7 @@ import {
 import { firstStep, type ListOrder, NEWEST_FIRST, nextStep, OLDEST_FIRST } from './list-steps.ts';
 import type { LeadRecord, StoredLead } from './record.ts';
 import { LEAD_COLUMNS, type StoredLeadRow, toStoredLead } from './row.ts';
+import { createLeadSearch } from './search-sql.ts';
 import type { LeadCount, LeadStore } from './store.ts';
 
 /** Of the lead `l` in its company `c`, for SELECT, with `joinNames` in FROM. */
@@ -33,6 +34,11 @@ const findSql = (dialect: Dialect): string => `
   SELECT ${STORED_COLUMNS} FROM leadtap.companies AS c
     ${dialect.joinEach('leads', 'l', 'l.company_id = c.id AND l.id = $2', 'leads_by_id')} ${joinNames(dialect)}
    WHERE CAST($1 AS text) IS NULL OR c.id = $1 ORDER BY c.id`;
+
+/** Whole leads from a join that has them as `l`. */
+const readSql = (dialect: Dialect, leads: string): string => `
+  SELECT ${STORED_COLUMNS} FROM ${leads}
+    ${dialect.joinEach('companies', 'c', 'c.id = l.company_id')} ${joinNames(dialect)}`;
 
 /** The keys of a company after the last lead of the page before. A company that sorts after it may have a lead of the same time. */
 const keysOf = (company: 'company' | 'any_company', { after, oneBack }: ListOrder): string => `
@@ -87,12 +93,15 @@ const prepareSql = (dialect: Dialect) => ({
 
 /** `decode` reads a row as the database has it. */
 export function createLeadLists(
-  { dialect, read }: SqlDatabase,
+  database: SqlDatabase,
   decode: (row: StoredLeadRow) => LeadRecord,
-): Required<Pick<LeadStore, 'listLeads' | 'findLeads' | 'countLeadsByMinute'>> {
+): Required<Pick<LeadStore, 'listLeads' | 'findLeads' | 'searchLeads' | 'countLeadsByMinute'>> {
+  const { dialect, read } = database;
   const sql = prepareSql(dialect);
   const toLead = (row: StoredLeadRow): StoredLead => toStoredLead(row, decode(row));
   return {
+    ...createLeadSearch(database, (leads) => readSql(dialect, leads), toLead),
+
     async findLeads(id, companyId) {
       if (!isStorable(id) || !isStorable(companyId ?? '')) return [];
       const rows = await read(() => query<StoredLeadRow>(sql.find, [companyId ?? null, id]));

@@ -1,5 +1,5 @@
 /** What imports and the commands for leads need of a database. */
-import type { LeadInput, LeadRecord, StoredLead } from './record.ts';
+import type { LeadInput, LeadRecord, LeadScope, StoredLead } from './record.ts';
 import type { LeadRemoval } from './removal.ts';
 
 /** Why a well-formed lead is rejected: its company does not have the place or status that it names. */
@@ -76,6 +76,22 @@ export interface LeadListQuery {
   readonly limit: number;
 }
 
+export interface LeadSearchQuery {
+  readonly scope: LeadScope;
+  /** Only leads created strictly before it. Absent: all leads. */
+  readonly before?: number | undefined;
+  /** Only leads with this text in a name, an e-mail address, a phone number or their id. Absent: all leads. */
+  readonly text?: string | undefined;
+  readonly limit: number;
+}
+
+export interface LeadSearchResult {
+  /** Newest first. */
+  readonly leads: readonly StoredLead[];
+  /** The `before` of the next search: there may be more leads. The search may end early, without a lead, to bound its cost. */
+  readonly next: number | undefined;
+}
+
 /** The leads of all companies that were created in one minute. */
 export interface LeadCount {
   /** The start of the minute. */
@@ -92,6 +108,8 @@ export interface LeadStore {
   listLeads(query: LeadListQuery): Promise<readonly StoredLead[]>;
   /** The leads with this id, of one company or of all, sorted by company. */
   findLeads(id: string, companyId?: string): Promise<readonly StoredLead[]>;
+  /** The newest leads of a scope, or those with a text. The signal is aborted when the client disconnects. */
+  searchLeads(search: LeadSearchQuery, signal?: AbortSignal): Promise<LeadSearchResult>;
   /**
    * Counts the leads with `createdAt` in this time by minute, sorted; minutes without leads are absent. Both bounds are full
    * minutes; `until` is exclusive. For the status page. Absent: the page does not show them.

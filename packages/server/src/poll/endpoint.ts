@@ -10,11 +10,10 @@ import {
   createIdentification,
   hasTokenScope,
   type IdentificationOptions,
+  readVerified,
 } from '../http/identify.ts';
-import { seeSameLeads } from '../leads/access.ts';
 import { NO_LEADS } from '../leads/render.ts';
 import { type Limiter, MemoryLimiter, USER_POLICIES } from '../limits/limiter.ts';
-import { StoreUnavailableError } from '../store/errors.ts';
 import type { PollReaders } from './cache/poll-cache.ts';
 import type { Schedule } from './held-polls.ts';
 import { type CheckAgain, createHold, type VerifiedPoll } from './hold.ts';
@@ -44,9 +43,6 @@ type PollCaller = Caller<PollReader>;
 /** Reads the page of a user. */
 type Read = (caller: PollCaller) => PollResult | Promise<PollResult>;
 
-/** How often a page is read because the access level of its user has changed meanwhile. */
-const MAX_TRIES = 5;
-
 export function createPollEndpoint(
   options: PollEndpointOptions,
   readers: PollReaders,
@@ -61,39 +57,22 @@ export function createPollEndpoint(
     clock,
   });
 
-  /**
-   * No answer contains a lead that was committed after the account had lost the right to see it. So leads that may be newer than the
-   * last check of the account are returned only after another check. If the access level has changed, they are read again.
-   */
-  const readVerified = (
+  /** A page that is empty or older than the last check of the account needs no other check. */
+  const readPage = (
     exchange: Exchange,
     caller: PollCaller,
     read: Read,
   ): VerifiedPoll | Promise<VerifiedPoll> =>
     andThen(read(caller), (result) =>
-      needsNoSecondCheck(result) ? toVerified(result, caller) : verify(exchange, caller, read, result),
+      needsNoSecondCheck(result)
+        ? toVerified(result, caller)
+        : readVerified(callers, exchange, caller, result, read).then((verified) =>
+            toVerified(verified.result, verified.caller),
+          ),
     );
 
-  async function verify(
-    exchange: Exchange,
-    first: PollCaller,
-    read: Read,
-    firstResult: PollResult,
-  ): Promise<VerifiedPoll> {
-    let caller = first;
-    let result = firstResult;
-    for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
-      if (needsNoSecondCheck(result)) return toVerified(result, caller);
-      const current = await callers.identifyAgain(exchange);
-      if (seeSameLeads(caller.user, current.user)) return toVerified(result, caller);
-      caller = current;
-      result = await read(caller);
-    }
-    throw new StoreUnavailableError(`the access level of the user has changed ${MAX_TRIES} times`);
-  }
-
   const checkAgain: CheckAgain = async (exchange, query, isLast) =>
-    readVerified(exchange, await callers.identifyAgain(exchange), ({ user, reader }) => {
+    readPage(exchange, await callers.identifyAgain(exchange), ({ user, reader }) => {
       // Only the last read waits for a writer: its page may be empty, and then has a time.
       const read = isLast ? 'readPage' : 'readCommitted';
       return poll((page) => reader[read](page, () => exchange.disconnected()), user, query);
@@ -104,7 +83,7 @@ export function createPollEndpoint(
   function answer(exchange: Exchange, caller: PollCaller): PollPayload | Promise<PollPayload> {
     const { token } = caller;
     const query = parseQuery(searchOf(exchange.request.url));
-    const first = readVerified(exchange, caller, ({ user, reader }) =>
+    const first = readPage(exchange, caller, ({ user, reader }) =>
       poll((page) => reader.readPage(page, () => exchange.disconnected()), user, query),
     );
     return andThen(first, (verified) => {

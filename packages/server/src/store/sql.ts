@@ -120,6 +120,12 @@ export interface Dialect {
   joinValues(query: string, alias: string): string;
   /** After the name of a table. SQLite has no statistics and would choose another index. */
   indexedBy(index: string): string;
+  /** Whether a text contains the text of a parameter, which is in lower case. Letters that are not ASCII may not be found. */
+  containsAscii(text: string, parameter: string): string;
+  /** How many leads one statement of a search compares. */
+  readonly leadsPerStep: number;
+  /** All rows as one text: a JSON array with an array for each. Null if there are none. */
+  jsonOfRows(values: readonly string[]): string;
 }
 
 /** Times are milliseconds in SQLite, and it has one schema. */
@@ -133,7 +139,8 @@ export const toSqlite = (sql: string): string =>
 /** For ranges without a start or an end: outside of the years that ISO 8601 writes with four digits. */
 export const BEFORE_ALL_MS = Date.parse('0000-01-01T00:00:00.000Z') - 1;
 export const BEFORE_ALL_TIMES = `leadtap.from_ms(${BEFORE_ALL_MS})`;
-export const AFTER_ALL_TIMES = `leadtap.from_ms(${Date.UTC(10_000, 0)})`;
+export const AFTER_ALL_MS = Date.UTC(10_000, 0);
+export const AFTER_ALL_TIMES = `leadtap.from_ms(${AFTER_ALL_MS})`;
 
 /** No text with a NUL or with half of a surrogate pair is stored: a driver would cut it, or look for another text. */
 export const isStorable = (text: string): boolean => !/[\0\p{Surrogate}]/u.test(text);

@@ -5,6 +5,7 @@ import type {
   LeadInput,
   LeadListQuery,
   LeadScope,
+  LeadSearchQuery,
   Organisation,
   PageQuery,
   Store,
@@ -71,6 +72,9 @@ export class DelegatingStore implements Store {
   }
   listLeads(query: LeadListQuery) {
     return this.inner.listLeads(query);
+  }
+  searchLeads(search: LeadSearchQuery, signal?: AbortSignal) {
+    return this.inner.searchLeads(search, signal);
   }
   findLeads(id: string, companyId?: string) {
     return this.inner.findLeads(id, companyId);

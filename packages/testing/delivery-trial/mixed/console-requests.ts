@@ -2,6 +2,7 @@ import {
   CLIENT_HEADER,
   CONSOLE_CLIENT,
   CONSUMERS_PATH,
+  FIND_LEADS_PATH,
   HOOKS_PATH,
   LEADS_PATH,
   NEW_LEADS_PATH,
@@ -41,7 +42,8 @@ const REQUESTS: readonly [Expectation, ...Expectation[]] = [
   { path: NEW_LEADS_PATH, token: 'invalid', status: 401 },
   { path: `${NEW_LEADS_PATH}?since=yesterday&limit=0`, status: 400 },
   { path: NEW_LEADS_PATH, method: 'DELETE', status: 405 },
-  { path: '/automation/leads', status: 404 },
+  { path: `${FIND_LEADS_PATH}?q=ada&limit=5`, status: 200 },
+  { path: '/automation/lead', status: 404 },
   { path: LEADS_PATH, method: 'POST', body: { unknown: 'field' }, status: 422 },
   { path: HOOKS_PATH, method: 'POST', body: { url: 'https://example.com/hook' }, status: 422 },
 ];

@@ -3,16 +3,15 @@ import { companiesOf, findCompany } from '../../accounts/commands/organisation.t
 import { addCommand } from '../../cli/command.ts';
 import { type CommandContext, withStore } from '../../cli/context.ts';
 import { printList, writeLine } from '../../cli/output.ts';
-import { ProgressBar } from '../../cli/progress-bar.ts';
 import { toIso } from '../../clock.ts';
 import { quote } from '../../escape.ts';
 import type { Store } from '../../store/store.ts';
-import type { StoredLead } from '../record.ts';
+import type { LeadScope, StoredLead } from '../record.ts';
 import { toWire } from '../render.ts';
-import { createLeadMatcher } from '../search.ts';
 import { leadPages, parseSince, toJsonLead } from './find.ts';
 
 const DEFAULT_LIMIT = 20;
+const LEADS_PER_SEARCH = 500;
 
 export function registerLeadsList(leads: Command, context: CommandContext): void {
   addCommand(leads, context, {
@@ -92,33 +91,27 @@ const listLeads = (context: CommandContext, options: ListOptions): Promise<void>
     if (count > limit) await writeLine(context.stderr, 'There are more leads. --limit N shows more of them.');
   });
 
-/**
- * Reads the leads of each company until enough are found, because no index finds a part of a text. Company by company: a page
- * of one company is one range of the table, and a page of all companies is not.
- */
+/** Searches company by company: an index has the leads of one company in the order of time. Found leads are in memory at the end. */
 async function* searchLeads(
   store: Store,
-  { company, since, limit, search = '' }: ListOptions,
-  { stderr, clock, signal }: CommandContext,
+  { company, since, limit, search: text }: ListOptions,
+  { signal }: CommandContext,
 ): AsyncGenerator<readonly StoredLead[]> {
-  const matches = createLeadMatcher(search);
-  const progress = new ProgressBar(stderr, clock, 'leads searched');
   const found: StoredLead[] = [];
-  let count = 0;
-  try {
-    for await (const { id: companyId } of companiesOf(store, signal, company)) {
-      let foundHere = 0;
-      for await (const page of leadPages(store, { companyId, since, limit: Infinity }, signal)) {
-        const matching = page.filter(matches);
-        found.push(...matching);
-        foundHere += matching.length;
-        count += page.length;
-        progress.update({ count });
-        if (foundHere > limit) break;
-      }
-    }
-  } finally {
-    progress.clear();
+  for await (const { id: companyId } of companiesOf(store, signal, company)) {
+    const scope: LeadScope = { level: 'COMPANY', companyId };
+    let ofCompany: StoredLead[] = [];
+    let before: number | undefined;
+    do {
+      signal.throwIfAborted();
+      const { leads, next } = await store.searchLeads({ scope, before, text, limit: LEADS_PER_SEARCH });
+      ofCompany.push(...leads.filter(({ lead }) => since === undefined || lead.createdAt > since));
+      // The oldest leads after `since` are found last.
+      if (since !== undefined) ofCompany = ofCompany.slice(-limit - 1);
+      else if (ofCompany.length > limit) break;
+      before = next;
+    } while (before !== undefined && (since === undefined || before > since));
+    found.push(...ofCompany);
   }
   const direction = since === undefined ? -1 : 1;
   found.sort(

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import type { LeadScope, LeadSearchQuery, Store } from 'leadtap';
+import { check } from './check.ts';
+import { ACME, ALL_OF_ACME, apply, find, GLOBEX, lead, stamp } from './sample.ts';
+
+/** Follows `next` to the end: a search may end early, with few leads or none. */
+async function searchAll(store: Store, search: Omit<LeadSearchQuery, 'scope'> & { scope?: LeadScope }) {
+  const found: string[] = [];
+  let before = search.before;
+  for (;;) {
+    const result = await store.searchLeads({ scope: ALL_OF_ACME, ...search, before });
+    assert(result.leads.length <= search.limit, 'a search finds at most `limit` leads');
+    found.push(...result.leads.map((stored) => stored.lead.id));
+    if (result.next === undefined) return found;
+    assert(before === undefined || result.next < before, 'the next search begins later');
+    before = result.next;
+  }
+}
+
+const NORTH: LeadScope = { level: 'BRANCH', companyId: 'acme', branchId: 'north' };
+const SALES: LeadScope = { level: 'DEPARTMENT', companyId: 'acme', departmentId: 'sales' };
+
+const PEOPLE = [
+  lead('K-1001', { fields: { firstName: '\u00c9lodie', lastName: 'Petit', phone1: '+33 6 12 34 56 78' } }),
+  lead('K-1002', {
+    fields: { fullName: 'Bo Berg', email: 'Bo.Berg@Example.com', phone2: '0049 170 1234567' },
+  }),
+  lead('x', { fields: { firstName: 'E\u0301lodie', lastName: 'Grand', email: 'e@example.org' } }),
+  lead('\u0434', {
+    fields: { fullName: '\u0414\u043e\u0441\u0442\u043e\u0435\u0432\u0441\u043a\u0438\u0439' },
+  }),
+  lead('odd', { fields: { fullName: '100 % [a-z]* \\ _ \'quoted\' "x"', lastName: 'line\nbreak' } }),
+];
+
+const FOUND: readonly (readonly [text: string, ids: readonly string[]])[] = [
+  ['elodie', ['x', 'K-1001']],
+  ['\u00c9LODIE PETIT', ['K-1001']],
+  ['petit +33', []],
+  ['berg', ['K-1002']],
+  ['bo.berg@example', ['K-1002']],
+  ['k-100', ['K-1002', 'K-1001']],
+  ['06 12 34 56 78', ['K-1001']],
+  ['+33612345678', ['K-1001']],
+  ['+49 (0)170 / 123', ['K-1002']],
+  ['12345', ['K-1002', 'K-1001']],
+  ['\u0434\u041e\u0421\u0422', ['\u0434']],
+  ['%', ['odd']],
+  ['_', ['odd']],
+  ["'quoted' \"", ['odd']],
+  ['[a-z]*', ['odd']],
+  ['\\', ['odd']],
+  ['mallory', []],
+  ['a\0', []],
+  ['a'.repeat(200), []],
+];
+
+export const searchChecks = [
+  check('search: a text is found in names, e-mail addresses, phone numbers and ids', async ({ store }) => {
+    await apply(store, ACME, GLOBEX);
+    await stamp(store, [...PEOPLE, lead('other', { companyId: 'globex', fields: { fullName: 'Bo Berg' } })]);
+    for (const [text, ids] of FOUND)
+      assert.deepEqual(await searchAll(store, { text, limit: 10 }), ids, JSON.stringify(text));
+  }),
+
+  check('search: leads are found newest first, each once, in pages of any size', async ({ store }) => {
+    await apply(store, ACME);
+    const ids = Array.from({ length: 1203 }, (_, index) => `lead-${index}`);
+    const stamps = await stamp(
+      store,
+      ids.map((id, index) => lead(id, { fields: { fullName: index % 3 === 0 ? 'Zo\u00eb' : 'Ada' } })),
+    );
+    const newestFirst = [...ids].reverse();
+    const named = newestFirst.filter((_, index) => (1202 - index) % 3 === 0);
+    for (const limit of [7, 100, 5000]) {
+      assert.deepEqual(await searchAll(store, { limit }), newestFirst);
+      assert.deepEqual(await searchAll(store, { text: 'ZOE', limit }), named);
+      assert.deepEqual(await searchAll(store, { before: stamps[5] ?? 0, limit }), newestFirst.slice(-5));
+      assert.deepEqual(await searchAll(store, { text: 'zoe', before: stamps[3] ?? 0, limit }), ['lead-0']);
+    }
+  }),
+
+  check('search: only leads of the scope are found, with the fields of a poll', async ({ store }) => {
+    await apply(store, ACME, GLOBEX);
+    await stamp(store, [
+      lead('company'),
+      lead('north', { branchId: 'north' }),
+      lead('sales', { departmentId: 'sales', fields: { customFields: { a: [1, null] }, sameDay: true } }),
+      lead('south', { branchId: 'south' }),
+      lead('globex', { companyId: 'globex', departmentId: 'sales' }),
+    ]);
+    for (const text of [undefined, 'o', 'a']) {
+      const has = (id: string) => text === undefined || id.includes(text);
+      const expected = (...ids: string[]) => ids.filter(has);
+      const all = expected('south', 'sales', 'north', 'company');
+      assert.deepEqual(await searchAll(store, { text, limit: 10 }), all);
+      assert.deepEqual(await searchAll(store, { scope: NORTH, text, limit: 10 }), expected('sales', 'north'));
+      assert.deepEqual(await searchAll(store, { scope: SALES, text, limit: 10 }), expected('sales'));
+    }
+    const { leads } = await store.searchLeads({ scope: SALES, text: 'sales', limit: 10 });
+    const lead1 = await find(store, 'sales');
+    assert.deepEqual(leads, [{ companyId: 'acme', branchId: 'north', departmentId: 'sales', lead: lead1 }]);
+    const nowhere: LeadScope = { level: 'COMPANY', companyId: 'a\0' };
+    assert.deepEqual(await searchAll(store, { scope: nowhere, limit: 10 }), []);
+  }),
+
+  check('search: a search over many long leads ends early, and the next one continues', async ({ store }) => {
+    await apply(store, ACME);
+    const long = '\u00e9'.repeat(10_000);
+    const fields = {
+      fullName: long,
+      firstName: long,
+      lastName: long,
+      email: long,
+      phone1: long,
+      phone2: long,
+    };
+    const ids = Array.from({ length: 60 }, (_, index) => `lead-${index}`);
+    await stamp(store, [lead('first', { fields: { fullName: 'Ada' } })]);
+    for (const id of ids) await stamp(store, [lead(id, { fields })]);
+    const { leads, next } = await store.searchLeads({ scope: ALL_OF_ACME, limit: 100 });
+    assert(leads.length < 61 && next !== undefined, 'a page has a bounded size');
+    assert.deepEqual(await searchAll(store, { limit: 100 }), [...ids.reverse(), 'first']);
+    assert.deepEqual(await searchAll(store, { text: 'ada', limit: 100 }), ['first']);
+    assert.deepEqual(await searchAll(store, { text: 'e'.repeat(200), limit: 100 }), ids);
+  }),
+];
