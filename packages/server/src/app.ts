@@ -28,6 +28,7 @@ import { addStatusMetrics } from './ops/status-metrics.ts';
 import { createReaders } from './poll/cache/poll-cache.ts';
 import { createPollEndpoint } from './poll/endpoint.ts';
 import type { Schedule } from './poll/held-polls.ts';
+import { Alerts } from './status/alerts.ts';
 import { createConsumersEndpoint } from './status/consumers-endpoint.ts';
 import { InstanceMemory } from './status/instance.ts';
 import { createStatusReader } from './status/read-status.ts';
@@ -41,6 +42,8 @@ export interface Service extends Startable {
   readonly metrics: Metrics;
   /** Undefined if it is switched off. */
   readonly recorder: ConsumerRecorder | undefined;
+  /** Undefined without `LEADTAP_ALERT_URL`. */
+  readonly alerts: Alerts | undefined;
   /** Of the public server. */
   readonly endpoints: readonly Endpoint[];
 }
@@ -118,6 +121,15 @@ export async function compose(
   addStatusMetrics(metrics.registry, {
     ...{ readStatus, hasConsumers: recorder !== undefined, hasHooks: hookStore !== undefined, timeouts },
   });
+
+  const alerts =
+    config.alertUrl === undefined
+      ? undefined
+      : new Alerts({
+          ...{ alertUrl: config.alertUrl, publicUrl, version: VERSION },
+          delivery: createDelivery({ ...options.hookDelivery, maxSockets: ALERT_SOCKETS }),
+          ...{ readStatus, clock, log: logger },
+        });
 
   // The endpoints. They share one cache.
   const stop = new AbortController();
@@ -223,13 +235,18 @@ export async function compose(
     keys,
     metrics,
     recorder,
+    alerts,
     endpoints,
     publicServer,
     privateServer,
-    onStart: () => hookSender?.start(),
+    onStart: () => {
+      hookSender?.start();
+      alerts?.start();
+    },
     beforeStop: async () => {
       publicServer.drain();
       stop.abort();
+      alerts?.stop();
       await Promise.all([options.drain?.(), hookSender?.stop()]);
     },
     close: async () => {
@@ -239,6 +256,9 @@ export async function compose(
     },
   };
 }
+
+/** Messages are sent one after the other. */
+const ALERT_SOCKETS = 4;
 
 const INTAKE_OFF =
   'This service does not accept leads over HTTP. Ask its operator to set `LEADTAP_INTAKE=on` and to start it again.';

@@ -55,6 +55,8 @@ export interface Config {
   readonly hooks: boolean;
   /** Hosts that events may be sent to, besides those of the platforms. */
   readonly hookHosts: readonly string[];
+  /** Where messages about problems are sent. A secret. */
+  readonly alertUrl: string | undefined;
   /** Default: 1.5 times the usual interval of each consumer. */
   readonly staleAfterMs: number | undefined;
   readonly autoMigrate: boolean;
@@ -86,6 +88,7 @@ export function parseConfig(sources: ConfigSources): Config {
     consumers: settings.read(VARIABLES.consumers),
     hooks: settings.read(VARIABLES.hooks),
     hookHosts: settings.readOptional(VARIABLES.hookHosts) ?? [],
+    alertUrl: settings.readOptional(VARIABLES.alertUrl),
     staleAfterMs: settings.readOptional(VARIABLES.staleAfter),
     autoMigrate: settings.read(VARIABLES.autoMigrate),
     logLevel: settings.read(VARIABLES.logLevel),

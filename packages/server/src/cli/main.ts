@@ -5,6 +5,7 @@ import { registerUser } from '../accounts/commands/user.ts';
 import { registerConsumers } from '../consumers/command.ts';
 import { registerHooks } from '../hooks/command.ts';
 import { registerLeads } from '../leads/commands/leads.ts';
+import { registerAlert } from '../status/command.ts';
 import { reasonOf, systemCode } from '../system-error.ts';
 import { VERSION } from '../version.ts';
 import { registerBackup } from './backup.ts';
@@ -92,6 +93,7 @@ export function buildProgram(context: CommandContext): Command {
   registerMigrate(program, context);
   registerBackup(program, context);
   registerDoctor(program, context);
+  registerAlert(program, context);
   return program;
 }
 

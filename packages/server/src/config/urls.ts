@@ -189,6 +189,9 @@ export const parsePublicUrl: Parser<string> = (text) => {
   return `${url.origin}${url.pathname.replace(/(?<!\/)\/+$/, '')}`;
 };
 
+export const parseAlertUrl: Parser<string> = (text) =>
+  parseHttpUrl(text, 'Write the whole address, such as https://ntfy.sh/my-secret-topic.').href;
+
 /** Names, `*.` and a name, or origins, as the URL parser writes them. */
 export const parseHookHosts: Parser<readonly string[]> = (text) =>
   text

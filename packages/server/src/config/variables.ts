@@ -146,6 +146,12 @@ export const VARIABLES = {
     meaning:
       'Hosts that webhooks may be sent to, besides those of the platforms, separated by commas: `n8n.example.com`, `*.example.org`, or a whole origin such as `http://127.0.0.1:5678`.',
   },
+  alertUrl: {
+    name: 'LEADTAP_ALERT_URL',
+    parse: urls.parseAlertUrl,
+    meaning:
+      'Messages about problems of the status page are sent here: an address of ntfy, Slack, Mattermost, Teams, or any other that accepts a text. It is a secret.',
+  },
   staleAfter: {
     name: 'LEADTAP_STALE_AFTER',
     parse: values.parseDuration,

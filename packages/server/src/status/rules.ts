@@ -1,6 +1,6 @@
 /**
  * The diagnosis: one list of rules. The status page, `/status.json`, `leadtap doctor`, the list of consumers over HTTP, the metric
- * `leadtap_problem` and the alert rules in deploy/prometheus all use this list, so that they cannot disagree.
+ * `leadtap_problem`, `LEADTAP_ALERT_URL` and the alert rules in deploy/prometheus all use this list, so that they cannot disagree.
  */
 
 import { formatBytes, formatCount, formatDuration } from '../formats.ts';

@@ -34,8 +34,8 @@ describe.each(COMMANDS.map((command) => ({ line: lineOf(command), ...command }))
       expect((await run(line, { env: { ...UNREACHABLE, LEADTAP_PORT: 'x' } })).code).toBe(2);
     });
 
-    // The demo makes a database of its own.
-    if (name !== 'demo')
+    // The demo makes a database of its own, and an alert needs none.
+    if (name !== 'demo' && name !== 'alert')
       test('a database that cannot be reached is 1', async () => {
         const { run, save } = terminal();
         save('organisation.json', ORGANISATION);
@@ -44,8 +44,8 @@ describe.each(COMMANDS.map((command) => ({ line: lineOf(command), ...command }))
   },
 );
 
-/** They create what they need, or say what is missing. */
-const WITHOUT_DATABASE = ['serve', 'demo', 'org apply', 'migrate', 'doctor'];
+/** They create what they need, need nothing, or say what is missing. */
+const WITHOUT_DATABASE = ['serve', 'demo', 'org apply', 'migrate', 'doctor', 'alert'];
 
 test.each([
   ...COMMANDS.filter(({ name }) => !WITHOUT_DATABASE.includes(name)).map(lineOf),

@@ -48,6 +48,7 @@ const ARGUMENTS: Readonly<Record<string, string>> = {
   'leads erase': '4711 --yes',
   'leads prune': '--older-than 400d --yes',
   backup: 'copy.db',
+  alert: '--test',
 };
 
 /** A command line that is complete, such as `token issue --user boss`. A new command may need an entry in `ARGUMENTS`. */

@@ -11,7 +11,7 @@ import { terminal } from './terminal.ts';
 /** Why an example is not run. */
 const NOT_RUN: readonly (readonly [RegExp, string])[] = [
   [/leadtap (serve|demo)\b/, 'does not end'],
-  [/postgres:\/\//, 'needs a server'],
+  [/postgres:\/\/|leadtap alert/, 'needs a server'],
   [/token revoke|hooks (remove|send-test)/, 'the id is made up'],
   [/leads (erase|prune) (?!.*--(yes|dry-run))/, 'asks a person'],
   ...(inject('store') === 'postgres' ? ([[/leadtap backup/, 'copies SQLite files']] as const) : []),
