@@ -30,9 +30,9 @@ const OURS = `## With our integrations
 
 In F, the page for the last event is lost on its way to Zapier and Workato; the next lead would bring these leads, too.`;
 
-const OTHERS = `## Without our integrations
+const OTHERS = `## Polling without our integrations
 
-With the platform's own means, leads are lost or repeated also in ordinary operation. The tests measure these ways, too.`;
+Platforms that poll by their own means lose or repeat leads also in ordinary operation. [Paste a URL](README.md#paste-a-url) instead, or use our integration.`;
 
 const inWords = (count: number, word: string): string[] =>
   count > 0 ? [`**${count.toLocaleString('en-US')} ${word}**`] : [];

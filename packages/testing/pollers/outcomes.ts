@@ -156,7 +156,7 @@ export const OTHER_WAYS = {
       },
       ['pollerKilledInBetween'],
     ),
-    advice: 'It reads only the newest 100 leads. Use our app.',
+    advice: 'It reads only the newest 100 leads.',
   },
   n8nOwnClock: {
     name: "n8n, HTTP Request, n8n's clock",
@@ -171,7 +171,7 @@ export const OTHER_WAYS = {
       clockBehind: { twice: 150 },
     }),
     advice:
-      'It saves the time of its own clock, and reads one page. Use our node, or save the `createdAt` of the last lead and poll again while a page is full.',
+      'It saves the time of its own clock, and reads one page. Save the `createdAt` of the last lead, and poll again while a page is full.',
   },
   n8nLastTwoMinutes: {
     name: 'n8n, HTTP Request, "the last 2 minutes"',
@@ -183,7 +183,7 @@ export const OTHER_WAYS = {
       clockAhead: { lost: 50 },
       clockBehind: { twice: 150 },
     }),
-    advice: 'It saves no position, so every failed poll loses its leads. Use our node.',
+    advice: 'It saves no position, so every failed poll loses its leads.',
   },
   workatoWholeSeconds: {
     name: 'Workato, cursor of whole seconds',
@@ -205,7 +205,7 @@ export const OTHER_WAYS = {
       serviceRestartsBetweenPages: { lost: 150 },
       pollerKilledInBetween: { lost: 40 },
     }),
-    advice: 'It reads only the newest 100 leads. Use our piece.',
+    advice: 'It reads only the newest 100 leads.',
   },
   powerAutomateFirstElement: {
     name: 'Power Automate, whole pages',
