@@ -130,7 +130,7 @@ function toRow(
 ): (string | null)[] {
   const { tokenId, name, userId, companyId, consumer, hook } = listed;
   const intervalMs = consumer?.intervalMs ?? null;
-  const waiting = pendingOf(listed)?.pendingLeads;
+  const waiting = pendingOf(listed)?.pendingLeads ?? (leadHookOf(listed) ? 0 : undefined);
   const ago = (time: number): string => `${formatDuration((now - time) / 1000)} ago`;
   const leadHook = leadHookOf(listed);
   const sent = leadHook ? `leads to ${leadHook.host}` : 'event';

@@ -14,8 +14,8 @@ import { hasOwnToken, registerAdd } from './command/add.ts';
 import { createDelivery } from './deliver.ts';
 import { eventMessage, type HookMessage, leadsMessage, postMessage, testLeadMessage } from './event.ts';
 import type { Outcome } from './rules.ts';
-import { type Hook, type HookStore, hookStateOf, type ListedHook } from './store.ts';
-import { allowedHosts, hostOfHook } from './url.ts';
+import { type Hook, type HookStore, hookStateOf, hostOfHook, type ListedHook } from './store.ts';
+import { allowedHosts } from './url.ts';
 
 export function registerHooks(program: Command, context: CommandContext): void {
   const hooks = program.command('hooks').description('see and control webhook subscriptions');

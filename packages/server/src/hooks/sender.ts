@@ -22,8 +22,14 @@ import {
   sinceOf,
 } from './rules.ts';
 import { sendLeads } from './send-leads.ts';
-import type { DueHook, Hook, HookProgress, HookStore, SettledHook } from './store.ts';
-import { hostOfHook } from './url.ts';
+import {
+  type DueHook,
+  type Hook,
+  type HookProgress,
+  type HookStore,
+  hostOfHook,
+  type SettledHook,
+} from './store.ts';
 
 export interface HookSenderOptions extends EventOptions {
   readonly store: Pick<HookStore, 'now' | 'claim' | 'readLeads' | 'settle' | 'remove' | 'prune' | 'hasHooks'>;

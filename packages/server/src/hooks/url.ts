@@ -10,8 +10,6 @@ export const allowedHosts = (configured: readonly string[]): readonly string[] =
   ...configured,
 ];
 
-export { hostOfHook } from './store.ts';
-
 /**
  * What a hook sends is stored as the fragment of its URL. An older version, beside this one during an upgrade or after a rollback, allows
  * no URL with a fragment: it sends nothing to such a hook, and never moves its position.

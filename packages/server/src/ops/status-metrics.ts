@@ -64,7 +64,7 @@ export function addStatusMetrics(registry: Registry, options: StatusMetricsOptio
   if (options.hasHooks)
     gauge(
       'leadtap_hooks',
-      'Webhook subscriptions. failing: the last request was not accepted. disabled: none was for 3 days. The same on every instance.',
+      'Webhook subscriptions. failing: the last request was not accepted. disabled: no event was for 3 days, or leads were answered with 410. The same on every instance.',
       ['state'],
       (metric, report) => {
         for (const state of ['active', 'failing', 'disabled'] as const)

@@ -11,6 +11,7 @@ import {
   describe,
   fixOf,
   hostOf,
+  inCommand,
   issueCommand,
   listNames,
   revokeCommand,
@@ -250,7 +251,7 @@ export const describeExpiring: DescribeConsumer = (consumer, moment) => {
     return {
       message: `The token of ${describe(consumer)} expires in ${left}. Its webhook ends with it: no more leads are sent then.`,
       row: `its token expires in ${left}, and its webhook ends with it`,
-      fix: `Subscribe its URL again with a new token before then: ${issueCommand(consumer)}.`,
+      fix: `Before then, replace it: \`leadtap hooks remove ${consumer.hook?.id}\`, then \`leadtap hooks add --user ${inCommand(consumer.userId, 'ID')} --url URL --send ${consumer.hook?.send} --since ${consumer.confirmedThrough}\`.`,
       userFix: 'Ask the operator for a new token, and subscribe the same URL again with it before then.',
     };
   return {
@@ -261,24 +262,36 @@ export const describeExpiring: DescribeConsumer = (consumer, moment) => {
   };
 };
 
+const HOOK_FIXES = {
+  leads: {
+    disabled:
+      'When the receiver works again, subscribe the same URL again: all leads that wait are then sent, in order.',
+    failing:
+      'Look in its platform whether the automation is switched on. Leads wait, and are sent again by themselves: nothing is lost.',
+  },
+  events: {
+    disabled:
+      'Switch the automation off and on again in its platform: it then subscribes again. Leads wait until it polls.',
+    failing:
+      'Look in its platform whether the automation is switched on. Events are sent again by themselves, and leads wait until the next poll.',
+  },
+};
+
 /** The operator has one sentence for all webhook subscriptions. */
 export function describeHook(consumer: ConsumerStatus, moment: Moment): ConsumerRow {
-  const { state = 'failing', lastStatus = null, failingSince = null } = consumer.hook ?? {};
+  const { state, lastStatus = null, failingSince = null } = consumer.hook ?? {};
   const what = hostOf(consumer) === null ? 'events' : 'leads';
-  const answer = lastStatus === null ? 'without an answer' : `answered with ${lastStatus}`;
+  const leads = what === 'leads' && consumer.waiting > 0 ? `; ${waitingLeads(consumer.waiting)}` : '';
+  const answer = `${lastStatus === null ? 'did not answer' : `answered with ${lastStatus}`}${leads}`;
+  if (state === 'disabled') {
+    const reason = what === 'leads' ? answer : `accepted no event for 3 days, and ${answer}`;
+    return { row: `its webhook is disabled: it ${reason}`, userFix: HOOK_FIXES[what].disabled };
+  }
   const isLong = failingSince !== null && secondsSince(moment, failingSince) >= FAILING_LONG_S;
-  if (state === 'disabled')
-    return {
-      row: `its webhook is disabled: it accepted nothing for 3 days; the last request was ${answer}`,
-      userFix:
-        what === 'leads'
-          ? 'When the receiver works again, subscribe the same URL again: all leads that wait are then sent, in order.'
-          : 'Switch the automation off and on again in its platform: it then subscribes again. Leads wait until it polls.',
-    };
   return {
     severity: isLong ? 'error' : 'warning',
-    row: `its webhook does not accept ${what}: the last request was ${answer}`,
-    userFix: `Look in its platform whether the automation is switched on. ${what === 'leads' ? 'Leads wait, and are sent again by themselves: nothing is lost.' : 'Events are sent again by themselves, and leads wait until the next poll.'}`,
+    row: `its webhook does not accept ${what}: it ${answer}`,
+    userFix: HOOK_FIXES[what].failing,
   };
 }
 

@@ -178,7 +178,7 @@ function consumerCells(consumer: ConsumerStatus, report: StatusReport): Html[] {
   const host = hostOf(consumer);
   const token =
     name || tokenId === null ? nameText(nameOf({ name, tokenId })) : html`token ${idText(tokenId)}`;
-  const title = host === null ? token : html`${token} → ${nameText(host)}`;
+  const title = host === null || host === name ? token : html`${token} → ${nameText(host)}`;
   const shownState = state === 'active' ? NO_HTML : html` <strong class="badge ${state}">${state}</strong>`;
   return [
     html`${title}${shownState}${skippedOf(consumer)}${expiryOf(consumer, report)}`,

@@ -154,7 +154,7 @@ export const RULES: readonly Rule[] = [
       findHooks(
         facts,
         'disabled',
-        'nothing was accepted for 3 days',
+        'no event was accepted for 3 days, or leads were answered with 410',
         'Leads wait, and none is lost. `leadtap hooks list` shows what the receivers answered; `leadtap hooks send-test ID` enables one that accepts requests again.',
       ),
     describe: describeHook,

@@ -21,7 +21,7 @@ export const inSentence = (text: string): string => {
 };
 
 /** As part of a command that a person copies. The placeholder stands for what cannot be copied safely. */
-const inCommand = (text: string, placeholder: string): string =>
+export const inCommand = (text: string, placeholder: string): string =>
   text.length <= MAX_NAME_LENGTH && !/[\p{C}`\\]/u.test(text) ? quoteForShell(text) : placeholder;
 
 /** The host that leads are sent to. Null: it polls. */
@@ -32,7 +32,7 @@ export function nameOf(consumer: Omit<Named, 'userId'>): string {
   const { name, tokenId } = consumer;
   const token = name || (tokenId === null ? 'tokens without an id' : `token ${tokenId}`);
   const host = hostOf(consumer);
-  return host === null ? token : `${token} → ${host}`;
+  return host === null || host === name ? token : `${token} → ${host}`;
 }
 
 export const describe = (consumer: Named): string =>

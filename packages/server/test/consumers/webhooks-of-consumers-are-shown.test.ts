@@ -192,7 +192,8 @@ describe('the status page', () => {
     expect(problems).toMatchObject([
       {
         ...{ kind: 'hooks-disabled', severity: 'error', docs: '/docs#hooks-disabled' },
-        message: '1 webhook subscription is disabled: nothing was accepted for 3 days. Of C (user boss).',
+        message:
+          '1 webhook subscription is disabled: no event was accepted for 3 days, or leads were answered with 410. Of C (user boss).',
         fix: expect.stringContaining('`leadtap hooks send-test ID` enables one'),
       },
       {
@@ -211,7 +212,7 @@ describe('the status page', () => {
     const { service, status, subscribeAs } = await installation({ env: { LEADTAP_CONSUMERS: 'off' } });
     await change(service, (await subscribeAs('boss', 'token-1')).id, DISABLED);
     expect((await status()).problems).toMatchObject([
-      { kind: 'hooks-disabled', message: expect.stringMatching(/3 days\.$/) },
+      { kind: 'hooks-disabled', message: expect.stringMatching(/with 410\.$/) },
     ]);
   });
 });

@@ -134,14 +134,14 @@ it('two webhooks of a token are two consumers: one that fails hides neither itse
     ['good', null, 'sent 20 s ago'],
     [
       ...['warning', 'hooks-failing'],
-      'its webhook does not accept leads: the last request was answered with 503',
+      'its webhook does not accept leads: it answered with 503; 1 lead waits',
     ],
   ]);
   expect(consumers[1]?.fix).toContain('Leads wait, and are sent again by themselves: nothing is lost.');
   expect(summary).toEqual({
     level: 'warning',
     message:
-      'token token-1 → hook.eu1.make.com: its webhook does not accept leads: the last request was answered with 503.',
+      'token token-1 → hook.eu1.make.com: its webhook does not accept leads: it answered with 503; 1 lead waits.',
   });
   expect((await readStatus(service)).good).toBeNull();
   clock.advance(20 * 60_000);

@@ -27,6 +27,11 @@ const EACH_ONCE = {
   ...{ 'consumers-limited': 1, 'leads-waiting': 1, 'consumers-refused': 1, 'tokens-expiring': 1 },
   ...{ 'hooks-disabled': 1, 'hooks-failing': 1 },
 };
+const SENDING: ConsumerStatus['hook'] = {
+  ...{ count: 1, send: 'lead', id: '8c1f0a62d94e4b7f9d3a5e60c27b1f48', host: 'hooks.zapier.com' },
+  ...{ state: 'active', announcedThrough: YESTERDAY, lastEventAt: null, lastStatus: null },
+  ...{ failures: 0, failingSince: null },
+};
 const consumer = (rest: Partial<ConsumerStatus>): ConsumerStatus => ({
   ...{ tokenId: 'token-1', name: 'zapier', userId: 'boss', companyId: 'acme', state: 'active' },
   ...{ tokenExpiresAt: null, lastPollAt: '2026-03-02T09:00:00.000Z' },
@@ -77,6 +82,16 @@ const PROBLEMS: readonly StatusProblem[] = [
   facts(),
   withConsumers({ listed: [consumer({ problems: ['consumers-limited'], lastStatus: 429 })] }),
   withConsumers({ listed: [consumer({ problems: ['leads-waiting'], state: 'inactive', waiting: 3 })] }),
+  withConsumers({
+    listed: [
+      consumer({ problems: ['leads-waiting'], waiting: 3, hook: SENDING }),
+      consumer({ problems: ['consumers-refused'], hook: SENDING }),
+      consumer({
+        ...{ problems: ['tokens-expiring'], tokenExpiresAt: '2026-03-03T09:30:00.000Z', hook: SENDING },
+        confirmedThrough: YESTERDAY,
+      }),
+    ],
+  }),
   facts({ consumers: null }),
   facts({ consumers: null, database: { ...facts().database, reachable: false } }),
 ].flatMap((each) => diagnose(each).problems);

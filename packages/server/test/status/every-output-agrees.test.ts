@@ -510,7 +510,7 @@ const SITUATIONS: readonly Situation[] = [
   {
     name: 'a webhook that sends leads is disabled',
     expected: ['hooks-disabled error'],
-    says: /nothing was accepted for 3 days\. Of token make →/,
+    says: /or leads were answered with 410\. Of token make →/,
     arrange: async (world) => {
       const failingSince = world.clock();
       await world.service.add({});

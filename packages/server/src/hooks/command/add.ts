@@ -17,8 +17,8 @@ import { quoteForShell } from '../../escape.ts';
 import { mayPoll } from '../../leads/access.ts';
 import { parseSince } from '../../leads/commands/find.ts';
 import { secretOf } from '../event.ts';
-import type { Hook, HookStore } from '../store.ts';
-import { allowedHosts, checkHookUrl, hostOfHook } from '../url.ts';
+import { type Hook, type HookStore, hostOfHook } from '../store.ts';
+import { allowedHosts, checkHookUrl } from '../url.ts';
 
 export function registerAdd(hooks: Command, context: CommandContext): void {
   addCommand(hooks, context, {
