@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { type Receiver, startReceiver } from '../packages/testing/integrations/hook-receiver.ts';
 import { findOnPath, findProgram } from '../packages/testing/servers/find-program.ts';
 import { freePort } from '../packages/testing/servers/free-port.ts';
 
@@ -91,26 +92,31 @@ const SHELLS = [
 const findShell = (name: string): string =>
   findProgram({ name, debian: name, homebrew: name, find: () => findOnPath(name) });
 
+/** Nothing is sent to other machines. */
+const HOOK_URL = /https:\/\/hooks\.zapier\.com\/\S+/g;
+
 // The page is pasted into bash, too, below.
-test('README.md, "Run it", in an interactive zsh, serves the examples, and a token polls them', async () => {
+test('README.md, "Run it", in an interactive zsh, sends a lead to a URL, and a token polls it', async () => {
   const [, run = ''] = read('README.md').split('## Run it');
-  const [serve = '', poll = ''] = [...run.matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(
+  const [serve = '', send = '', poll = ''] = [...run.matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(
     ([, block = '']) => block,
   );
   const folder = freshCopy();
   const port = String(await freePort());
-  const env = { LEADTAP_PORT: port, LEADTAP_METRICS_ADDRESS: 'off' };
+  const receiver = await startReceiver();
+  const env = { LEADTAP_PORT: port, LEADTAP_METRICS_ADDRESS: 'off', LEADTAP_HOOK_HOSTS: receiver.origin };
 
   const shell = findShell('zsh');
   const first = start(shell, ZSH, folder, env);
   first.child.stdin.write(serve);
   await first.says('"msg":"serving new leads"');
-  expect(first.output()).toMatch(/\d added, 0 updated, 0 rejected/);
 
   const second = start(shell, ZSH, folder, env);
-  second.child.stdin.end(poll.replace(':3000', `:${port}`));
+  second.child.stdin.end(`${send}${poll}`.replace(HOOK_URL, receiver.url).replace(':3000', `:${port}`));
   await second.closed;
   expect(second.output()).toContain('"companyName":"Soleil Roofing"');
+  expect(second.output()).toContain(`http://127.0.0.1:${port}/#token=`);
+  expect(JSON.parse((await receiver.event(1)).text)).toMatchObject({ companyName: 'Soleil Roofing' });
   for (const output of [first.output(), second.output()])
     expect(output).not.toMatch(/not found|no matches|parse error|syntax error|bad pattern|leadtap: /);
 
@@ -175,10 +181,11 @@ function makeStubs(folder: string): string {
 }
 
 /** The blocks of a page as this test pastes them: with a real address and token, and without programs that do not end. */
-const pasted = (page: string, url: string): string =>
+const pasted = (page: string, url: string, receiverUrl: string): string =>
   blocksOf(page)
     .join('\n')
     .replaceAll(/http:\/\/(127\.0\.0\.1:3000|localhost:8080)|<BASE_ADDRESS>/g, url)
+    .replaceAll(HOOK_URL, receiverUrl)
     .replaceAll('<ACCESS_TOKEN>', '$(npx leadtap token issue --user ada)')
     .replaceAll(/(leadtap(?:\.js)?) (?:serve|demo)$/gm, '$1 --version')
     .replaceAll('cd /opt/leadtap', 'cd .')
@@ -189,8 +196,11 @@ const pasted = (page: string, url: string): string =>
 describe('every block of a page, in its order, in one interactive shell', () => {
   let url = '';
   let env: Record<string, string> = {};
+  let receiver: Receiver;
 
   beforeAll(async () => {
+    const closing: (() => void)[] = [];
+    receiver = await startReceiver((close) => closing.push(close));
     const folder = mkdtempSync(join(tmpdir(), 'leadtap-paste-'));
     const database = `sqlite:${join(folder, 'data/leadtap.db')}`;
     const port = String(await freePort());
@@ -199,6 +209,7 @@ describe('every block of a page, in its order, in one interactive shell', () => 
       PATH: `${makeStubs(folder)}:${process.env['PATH']}`,
       LEADTAP_DATABASE_URL: database,
       ANSWERS: mkdtempSync(join(folder, 'answers-')),
+      LEADTAP_HOOK_HOSTS: receiver.origin,
     };
     const run = (command: string) =>
       execFileSync('sh', ['-c', command], { cwd: ROOT, env: { ...process.env, ...env } });
@@ -216,6 +227,7 @@ describe('every block of a page, in its order, in one interactive shell', () => 
     return async () => {
       service.kill('SIGKILL');
       await closed;
+      for (const close of closing) close();
       rmSync(folder, { recursive: true, force: true });
     };
   });
@@ -232,7 +244,7 @@ describe('every block of a page, in its order, in one interactive shell', () => 
         [
           "trap 'echo a command has failed: $?' ERR",
           'set -u',
-          pasted(page, url),
+          pasted(page, url, receiver.url),
           // Some programs print no line end.
           "printf '\\nall was pasted\\n'",
           '',
