@@ -169,9 +169,9 @@ const tooMany = (userId: string): Failure =>
   );
 
 const SENT: Readonly<Record<HookSend, string>> = {
-  lead: 'Each later lead that the user may see is sent to',
-  leads: 'The later leads that the user may see are sent, up to 100 in a request, to',
-  event: 'For later leads that the user may see, an event is sent to',
+  lead: 'Each lead after this time that the user may see is sent to',
+  leads: 'The leads after this time that the user may see are sent, up to 100 in a request, to',
+  event: 'For leads after this time that the user may see, an event is sent to',
 };
 
 function describeHook(hook: Hook, user: User, { isKnown }: { readonly isKnown: boolean }): string {
@@ -184,6 +184,7 @@ function describeHook(hook: Hook, user: User, { isKnown }: { readonly isKnown: b
     );
   return [
     ...lines,
+    'The secret verifies the signatures. In the console, Connect has programs for it.',
     'To see a test lead arrive, run:',
     `  leadtap leads send-test --company ${quoteForShell(user.companyId)}`,
     'To end the subscription, run:',

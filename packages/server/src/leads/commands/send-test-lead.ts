@@ -113,7 +113,7 @@ const MAX_USERS_SHOWN = 20;
 
 async function printRecipients(users: readonly User[], stdout: CommandContext['stdout']): Promise<void> {
   const count = users.length === 1 ? 'This user gets' : `These ${users.length} users get`;
-  await writeLine(stdout, `${count} it with the next poll:`);
+  await writeLine(stdout, `${count} it, with the next poll or by a webhook:`);
   await new Table(stdout, ['USER', 'ACCESS', 'NAME']).add(
     users.slice(0, MAX_USERS_SHOWN).map(({ id, accessLevel, name }) => [id, accessLevel, name]),
   );
