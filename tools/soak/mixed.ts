@@ -12,12 +12,14 @@ import { changedModules, type Replacement } from '../../packages/testing/deliver
 import { isFaultStatus } from '../../packages/testing/delivery-trial/declared.ts';
 import { SHORT_TIMES } from '../../packages/testing/delivery-trial/hooks/changed-sender.ts';
 import {
+  COMPANIES as HOOK_COMPANIES,
   ORGANISATION as HOOK_ORGANISATION,
   type HookTrialVerdict,
   hostsOf,
   runHookTrial,
   startHookClients,
 } from '../../packages/testing/delivery-trial/hooks/hook-trial.ts';
+import { LeadClients } from '../../packages/testing/delivery-trial/hooks/lead-clients.ts';
 import {
   consoleRequests,
   loadEveryPage,
@@ -93,7 +95,9 @@ export async function soakMixed(
 ): Promise<TrialResult> {
   const { seconds, seed, instances, mutation } = options;
   const hookClients = await startHookClients(seed, ['window', 'position']);
-  cleanUps.add(() => Promise.all(hookClients.map(({ receiver }) => receiver.close())));
+  const leadClients = await LeadClients.start(seed, HOOK_COMPANIES);
+  const receivers = [...hookClients.map(({ receiver }) => receiver), ...leadClients.receivers];
+  cleanUps.add(() => Promise.all(receivers.map((receiver) => receiver.close())));
   const ids = companyIds(options.companies);
   const companies = ids.map((id, index) => ({ id, hasWaitingClients: index === 0 }));
   const pollers = companies.flatMap((company) => pollersOf(company, USERS_OF_EACH));
@@ -113,7 +117,7 @@ export async function soakMixed(
     cleanUps,
     {
       env: {
-        LEADTAP_HOOK_HOSTS: hostsOf(hookClients),
+        LEADTAP_HOOK_HOSTS: hostsOf(hookClients, leadClients),
         ...changedModules([...SHORT_TIMES, SHORT_IDLE_TIME, ...defect]),
       },
       onLogLine: (instance, line) => log.read(instance, line),
@@ -124,7 +128,7 @@ export async function soakMixed(
   const installation = { ...environment.installation, timeoutMs: () => timeoutMs };
   for (const note of environment.notes) print(note);
   print(
-    `${instances} instances, ${pollers.length} clients, ${hookClients.length} webhooks, ${seconds} s, seed ${seed}, mutation ${mutation ?? 'none'}`,
+    `${instances} instances, ${pollers.length} clients, ${receivers.length} webhooks, ${seconds} s, seed ${seed}, mutation ${mutation ?? 'none'}`,
   );
   const store = await environment.openStore();
   cleanUps.add(() => store.close());
@@ -140,7 +144,7 @@ export async function soakMixed(
   for (const [round, share] of SHARES.entries()) {
     const roundSeconds = seconds * share;
     const hooks = runHookTrial({
-      ...{ clients: hookClients, installation, store, crashes: [], msPerCrash: 0 },
+      ...{ clients: hookClients, leadClients, installation, store, crashes: [], msPerCrash: 0 },
       ...{ leads: Math.ceil(roundSeconds * HOOK_LEADS_PER_S), seconds: roundSeconds, seed: seed + round },
     });
     await runPhase(trial, {
@@ -160,17 +164,27 @@ export async function soakMixed(
   const lostByHooks = (hookVerdict?.clients ?? []).flatMap(({ userId, lost }) =>
     lost.map((id) => `${userId} never got ${id}, which was announced by webhooks`),
   );
+  const sentLeads = hookVerdict?.leadClients ?? [];
+  const lostLeads = sentLeads.flatMap(({ lost }) => lost);
+  const broken = sentLeads.flatMap(({ outOfOrder, otherIds }) => [...outOfOrder, ...otherIds]);
+  const hidden = sentLeads.flatMap((client) => client.hidden);
+  const sum = (of: (client: (typeof sentLeads)[number]) => number) =>
+    sentLeads.reduce((total, client) => total + of(client), 0);
   const receiverFaults = [...(hookVerdict?.faults ?? [])].map(
     ([name, count]) => [`receiver: ${name}`, count] as const,
   );
   return {
     figures: {
       ...{ ...figures, leads: figures.leads + (hookVerdict?.leads ?? 0) },
-      ...{ ...log.figures(), ...usageFigures(first, last) },
+      ...{ ...log.figures(), ...usageFigures(first, last), ...leadClients.figures() },
+      'requests with leads': sum(({ requests }) => requests),
+      'requests with leads, repeated': sum(({ doubles }) => doubles),
     },
     faults: { ...faults, ...Object.fromEntries(receiverFaults) },
     findings: {
-      ...{ ...findings, lost: [...findings.lost, ...lostByHooks], undeclared: log.undeclared },
+      ...{ ...findings, lost: [...findings.lost, ...lostByHooks, ...lostLeads], undeclared: log.undeclared },
+      broken: [...findings.broken, ...broken],
+      stale: [...findings.stale, ...hidden],
       leaked: compareUsage(first, last, { hasMemory: seconds >= MIN_SECONDS_FOR_MEMORY }),
     },
   };

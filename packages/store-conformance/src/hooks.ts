@@ -842,6 +842,24 @@ export const hookChecks = [
     assert.equal(await hooks.remove('a', createdAt + 1), true);
   }),
 
+  checkHooks(
+    'hooks: are not disabled if their token has subscribed again',
+    async ({ store, hooks, claim }) => {
+      await stamp(store, [lead('1')]);
+      const { url } = await subscribe(hooks, 'a', { send: 'lead', since: 0 });
+      const [due] = await claim(hooks);
+      assert(due);
+      const gone = { claimed: due.hook, progress: { ...due.hook, disabledAt: START, notBefore: START } };
+      await hooks.subscribe(newHook('b', { url, send: 'lead' }), MAX);
+      await hooks.settle([gone]);
+      assert.equal((await hooks.find('a'))?.disabledAt, null);
+      const [again] = await claim(hooks, START + CLAIM_MS);
+      assert(again);
+      await hooks.settle([{ claimed: again.hook, progress: { ...again.hook, disabledAt: START } }]);
+      assert.equal((await hooks.find('a'))?.disabledAt, START);
+    },
+  ),
+
   checkHooks('hooks: no method adds to the change log', async ({ store, hooks, claim }) => {
     const { changeTracking } = store;
     if (!changeTracking) return;

@@ -68,6 +68,9 @@ export const HOOKS: Table<HookRow> = {
   },
 };
 
+/** What a hook must still have when the result of its claim is stored. */
+const CLAIM = { id: 'text', claimedUntil: 'time', createdAt: 'time' } as const;
+
 const SELECTED = selectFields(HOOKS.types, 'h');
 
 /** The first value of a statement that asks what has ended or is due. */
@@ -190,11 +193,12 @@ const prepareSql = (dialect: Dialect) => ({
                AND (CAST($5 AS text) IS NULL OR h.user_id = $5) AND NOT ${IS_ENDED}
              ORDER BY h.id LIMIT $2) AS h
      ORDER BY h.id`,
-  /** Only hooks whose claim has not ended. */
+  /** Only hooks whose claim has not ended. One that was subscribed again meanwhile is not disabled: it is tried again when the claim ends. */
   settle: `
     UPDATE leadtap.hooks AS h SET ${assignFields(PROGRESS)}
-      FROM (SELECT r.* FROM ${dialect.rows('$1', { ...PROGRESS, id: 'text', claimedUntil: 'time' })} AS r
+      FROM (SELECT r.* FROM ${dialect.rows('$1', { ...PROGRESS, ...CLAIM })} AS r
               JOIN leadtap.hooks AS c ON c.id = r.id AND c.not_before = r."claimedUntil"
+                AND (r."disabledAt" IS NULL OR c.created_at = r."createdAt")
              ORDER BY c.id FOR UPDATE OF c) AS r
      WHERE h.id = r.id`,
 });
@@ -214,8 +218,8 @@ export function createHookStore(
   const sql = prepareSql(dialect);
 
   function* settle(settled: readonly SettledHook[]): SqlTask<void> {
-    const rows = settled.map(({ claimed: { id, notBefore }, progress }) => {
-      return { ...progress, id, claimedUntil: notBefore };
+    const rows = settled.map(({ claimed: { id, notBefore, createdAt }, progress }) => {
+      return { ...progress, id, createdAt, claimedUntil: notBefore };
     });
     if (rows.length > 0) yield* query(sql.settle, [JSON.stringify(rows)]);
   }

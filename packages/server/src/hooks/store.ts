@@ -173,7 +173,10 @@ export interface HookStore {
    * claim has ended, the hook was deleted, the token does not work any more, or the user may not poll.
    */
   readLeads(range: LeadRange): Promise<readonly LeadRecord[]>;
-  /** Stores the progress of claimed hooks and ends their claims. A claim that has ended meanwhile stores nothing. */
+  /**
+   * Stores the progress of claimed hooks and ends their claims. A claim that has ended meanwhile stores nothing, and neither does one
+   * that would disable a hook that was subscribed again meanwhile.
+   */
   settle(settled: readonly SettledHook[]): Promise<void>;
   /**
    * Deletes hooks of revoked tokens, of removed users, and of tokens that have expired by the given time. Returns their number. A user

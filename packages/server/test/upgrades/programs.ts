@@ -12,7 +12,11 @@ export interface Instance {
 }
 
 /** Without `bin`: the built program of this version. */
-export function programOf({ folder, url }: Pick<ReleaseDatabase, 'folder' | 'url'>, bin?: string) {
+export function programOf(
+  { folder, url }: Pick<ReleaseDatabase, 'folder' | 'url'>,
+  bin?: string,
+  settings: Readonly<Record<string, string>> = {},
+) {
   const env = {
     LEADTAP_DATABASE_URL: url,
     LEADTAP_SIGNING_KEY: SIGNING_KEY,
@@ -20,6 +24,7 @@ export function programOf({ folder, url }: Pick<ReleaseDatabase, 'folder' | 'url
     LEADTAP_INTAKE: 'on',
     // Its files are not part of the fixtures.
     LEADTAP_CONSOLE: 'off',
+    ...settings,
   };
   const start = (argv: readonly string[]) => spawnLeadtap(argv, env, folder, undefined, bin);
   const run = (...argv: readonly string[]) => start(argv).ended;

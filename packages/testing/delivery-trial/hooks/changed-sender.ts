@@ -22,6 +22,7 @@ export const SHORT_TIMES: readonly Replacement[] = [
   },
   { module: 'hooks/deliver.js', part: 'TIMEOUT_MS = 10_000', by: `TIMEOUT_MS = ${TIMEOUT_MS}` },
   { module: 'hooks/sender.js', part: 'CLAIM_MS = 15_000', by: `CLAIM_MS = ${3 * TIMEOUT_MS}` },
+  { module: 'hooks/sender.js', part: 'MAX_BEGIN_MS = 4000', by: `MAX_BEGIN_MS = ${TIMEOUT_MS}` },
 ];
 
 export const HOOK_MUTATIONS = {
@@ -39,6 +40,30 @@ export const HOOK_MUTATIONS = {
       module: 'hooks/rules.js',
       part: 'Math.max(through, hook.announcedThrough)',
       by: 'Math.max(through, now)',
+    },
+  ],
+  /** The position of a hook that sends leads moves with a request that failed. */
+  'moved-by-failure': [
+    {
+      module: 'hooks/send-leads.js',
+      part: 'return { ...sent, attemptedThrough, result: outcome };',
+      by: 'return { ...sent, acceptedThrough: page.through, attemptedThrough, result: outcome };',
+    },
+  ],
+  /** A repetition ends with the newest lead, so that it is another request. */
+  'other-repetition': [
+    {
+      module: 'hooks/claim.js',
+      part: 'attemptedThrough !== null && attemptedThrough > announcedThrough',
+      by: 'false',
+    },
+  ],
+  /** All leads of the company are sent, whatever the user may see. */
+  'ignored-access': [
+    {
+      module: 'leads/access.js',
+      part: ".access_level = '",
+      by: ".access_level <> '",
     },
   ],
   'no-reminder': [

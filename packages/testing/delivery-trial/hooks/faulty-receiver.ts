@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { HookEvent } from '@leadtap/contract';
 import type { Random } from '../random.ts';
 import { TIMEOUT_MS } from './changed-sender.ts';
 
@@ -15,17 +14,41 @@ const FAULTS = {
   hangs: 5,
   redirects: 5,
   'resets the connection': 5,
+  'drips past the timeout': 3,
+  'answers twice': 4,
 } as const;
 export type Fault = keyof typeof FAULTS;
+
+export interface ReceivedRequest {
+  readonly path: string;
+  readonly webhookId: string;
+  /** Not before the time of the claim, which is this or less than a second later. */
+  readonly timestampMs: number;
+  readonly arrivedAt: number;
+  readonly text: string;
+}
 
 export interface ReceiverOptions {
   readonly random: Random;
   /** Chooses the fault of its first event: with as many receivers as faults, each fault happens, however few events there are. */
   readonly index: number;
+  /** Before it is answered in any way, also if it is for an earlier URL. */
+  readonly onRequest?: (request: ReceivedRequest) => void;
   /** The event was, or will be, accepted. */
-  readonly onEvent: (event: HookEvent) => void;
+  readonly onEvent: (request: ReceivedRequest) => void;
   /** It has answered 410. */
-  readonly onGone: (event: HookEvent) => void;
+  readonly onGone: (request: ReceivedRequest) => void;
+}
+
+const ACCEPTED = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';
+
+/** One byte after the other, until the sender gives up. */
+async function drip({ socket }: ServerResponse): Promise<void> {
+  for (const byte of ACCEPTED) {
+    if (!socket?.writable) return;
+    socket.write(byte);
+    await wait((2 * TIMEOUT_MS) / ACCEPTED.length);
+  }
 }
 
 const DOWN_EVERY_MS = 15_000;
@@ -102,26 +125,29 @@ export class FaultyReceiver {
   async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let text = '';
     for await (const chunk of request) text += chunk;
-    if (request.url === '/elsewhere') this.followedRedirects += 1;
-    if (request.url !== this.#path) {
+    const { url: path = '', headers } = request;
+    const received: ReceivedRequest = {
+      ...{ path, text, arrivedAt: Date.now(), webhookId: String(headers['webhook-id']) },
+      timestampMs: Number(headers['webhook-timestamp']) * 1000,
+    };
+    if (path === '/elsewhere') this.followedRedirects += 1;
+    else this.#options.onRequest?.(received);
+    if (path !== this.#path) {
       response.writeHead(410).end();
       return;
     }
     this.events += 1;
     const fault = this.isFaulty ? this.#chooseFault() : undefined;
     if (fault) this.#count(fault);
-    const event: HookEvent = JSON.parse(text);
-    const accept = () => this.#options.onEvent(event);
-    await this.#answer(response, fault, event, accept);
+    await this.#answer(response, fault, received);
   }
 
   async #answer(
     response: ServerResponse,
     fault: Fault | undefined,
-    event: HookEvent,
-    accept: () => void,
+    received: ReceivedRequest,
   ): Promise<void> {
-    const { random, onGone } = this.#options;
+    const { random, onEvent, onGone } = this.#options;
     const answer = (status: number, headers = {}) => response.writeHead(status, headers).end();
     switch (fault) {
       case 'status 500':
@@ -130,13 +156,19 @@ export class FaultyReceiver {
         return void answer(503, { 'retry-after': '1' });
       case 'status 410':
         answer(410);
-        return onGone(event);
+        return onGone(received);
       case 'redirects':
         return void answer(random.pick(301, 302, 307, 308), { location: `${this.origin}/elsewhere` });
       case 'resets the connection':
         return void response.destroy();
       case 'hangs':
         return;
+      case 'drips past the timeout':
+        onEvent(received);
+        return drip(response);
+      case 'answers twice':
+        onEvent(received);
+        return void response.socket?.write(`${ACCEPTED}HTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n`);
       case 'after a while':
         await wait(random.below(TIMEOUT_MS / 2));
         break;
@@ -144,7 +176,7 @@ export class FaultyReceiver {
         await wait(TIMEOUT_MS + random.below(TIMEOUT_MS));
     }
     // It may have been closed meanwhile: the client polls nevertheless.
-    accept();
+    onEvent(received);
     answer(random.pick(200, 202, 204));
   }
 

@@ -57,10 +57,12 @@ export class HookClient {
     client.#receiver = await FaultyReceiver.start({
       random: options.random,
       index: options.index,
-      onEvent: (event) => client.#accept(event),
+      onEvent: ({ text }) => client.#accept(JSON.parse(text)),
       // A client of windows has read, or is reading, all that was announced before.
-      onGone: ({ data }) =>
-        client.#track(client.#subscribeAgain(client.kind === 'window' ? data.since : client.#position)),
+      onGone: ({ text }) => {
+        const { data }: HookEvent = JSON.parse(text);
+        client.#track(client.#subscribeAgain(client.kind === 'window' ? data.since : client.#position));
+      },
     });
     return client;
   }
@@ -133,22 +135,31 @@ export class HookClient {
     await this.#request(HOOKS_PATH, { method: 'POST', headers, body });
   }
 
-  /** At any instance, until it succeeds. */
-  async #request(path: string, init: RequestInit): Promise<Response> {
+  #request(path: string, init: RequestInit): Promise<Response> {
     if (!this.#installation) throw new Error('the client has not subscribed');
-    const { urls, token, timeoutMs } = this.#installation;
-    const headers = { ...init.headers, authorization: `Bearer ${await token(this.userId)}` };
-    for (;;) {
-      const url = `${urls[this.#random.below(urls.length)]}${path}`;
-      const signal = AbortSignal.timeout(timeoutMs?.() ?? REQUEST_TIMEOUT_MS);
-      const response = await fetch(url, { ...init, headers, signal }).catch(() => undefined);
-      if (response?.ok) {
-        // The body may be cut off.
-        const body = await response.arrayBuffer().catch(() => undefined);
-        if (body) return new Response(body);
-      } else if (response && response.status !== 429 && !isFaultStatus(response.status))
-        throw new Error(`${path} was answered with ${response.status}: ${await response.text()}`);
-      await wait(RETRY_MS + this.#random.below(RETRY_MS));
-    }
+    return requestUntilAnswered(this.#installation, this.userId, this.#random, path, init);
+  }
+}
+
+/** At any instance, until it succeeds. */
+export async function requestUntilAnswered(
+  { urls, token, timeoutMs }: Installation,
+  userId: string,
+  random: Random,
+  path: string,
+  init: RequestInit,
+): Promise<Response> {
+  const headers = { ...init.headers, authorization: `Bearer ${await token(userId)}` };
+  for (;;) {
+    const url = `${urls[random.below(urls.length)]}${path}`;
+    const signal = AbortSignal.timeout(timeoutMs?.() ?? REQUEST_TIMEOUT_MS);
+    const response = await fetch(url, { ...init, headers, signal }).catch(() => undefined);
+    if (response?.ok) {
+      // The body may be cut off.
+      const body = await response.arrayBuffer().catch(() => undefined);
+      if (body) return new Response(body);
+    } else if (response && response.status !== 429 && !isFaultStatus(response.status))
+      throw new Error(`${path} was answered with ${response.status}: ${await response.text()}`);
+    await wait(RETRY_MS + random.below(RETRY_MS));
   }
 }

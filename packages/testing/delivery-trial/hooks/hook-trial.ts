@@ -1,6 +1,6 @@
 /**
- * Clients poll on webhook events alone, while leads are written, receivers fail, and instances and the database crash. At the end,
- * each client has each lead that its user may see.
+ * Clients poll on webhook events alone, or get the leads by webhook, while leads are written, receivers fail, and instances and the
+ * database crash. At the end, each client has each lead that its user may see.
  */
 import { setMaxListeners } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -8,8 +8,9 @@ import type { LeadInput, Organisation, Store } from 'leadtap';
 import type { Installation } from '../pollers/http-caller.ts';
 import { Random } from '../random.ts';
 import { HOOK_CLIENT_KINDS, HookClient, type HookClientKind } from './hook-client.ts';
+import { type LeadClients, type LeadClientVerdict, leadUsersOf } from './lead-clients.ts';
 
-const COMPANIES = ['acme', 'globex'];
+export const COMPANIES = ['acme', 'globex'];
 const BRANCHES = ['north', 'south'] as const;
 const BRANCH_OF_USERS = 'north';
 const LEVELS = ['COMPANY', 'BRANCH'] as const;
@@ -35,13 +36,16 @@ export const ORGANISATION: Organisation = {
     id,
     name: id,
     branches: BRANCHES.map((branch) => ({ id: branch, name: branch, departments: [] })),
-    users: USERS.filter(({ companyId }) => companyId === id).map((user) => ({
-      id: user.id,
-      plan: 'PROFESSIONAL',
-      accessLevel: user.accessLevel,
-      branchId: user.accessLevel === 'BRANCH' ? BRANCH_OF_USERS : null,
-      departmentId: null,
-    })),
+    users: [
+      ...USERS.filter(({ companyId }) => companyId === id).map((user) => ({
+        id: user.id,
+        plan: 'PROFESSIONAL',
+        accessLevel: user.accessLevel,
+        branchId: user.accessLevel === 'BRANCH' ? BRANCH_OF_USERS : null,
+        departmentId: null,
+      })),
+      ...leadUsersOf(COMPANIES, id),
+    ],
   })),
 };
 
@@ -57,11 +61,14 @@ export const startHookClients = (
   );
 
 /** The value of LEADTAP_HOOK_HOSTS. */
-export const hostsOf = (clients: readonly HookClient[]): string =>
-  clients.map(({ receiver }) => receiver.origin).join(',');
+export const hostsOf = (clients: readonly HookClient[], leadClients: LeadClients): string =>
+  [...clients.map(({ receiver }) => receiver), ...leadClients.receivers]
+    .map(({ origin }) => origin)
+    .join(',');
 
 export interface HookTrialOptions {
   readonly clients: readonly HookClient[];
+  readonly leadClients: LeadClients;
   readonly installation: Installation;
   readonly store: Store;
   readonly leads: number;
@@ -87,37 +94,41 @@ export interface HookTrialVerdict {
     readonly repeated: number;
     readonly followedRedirects: number;
   }[];
+  /** Those that get leads. */
+  readonly leadClients: readonly LeadClientVerdict[];
   readonly faults: ReadonlyMap<string, number>;
 }
 
 /** May run again with the same clients, with another seed. */
 export async function runHookTrial(options: HookTrialOptions): Promise<HookTrialVerdict> {
-  const { clients, installation, seed } = options;
+  const { clients, leadClients, installation, seed } = options;
+  const receivers = [...clients.map(({ receiver }) => receiver), ...leadClients.receivers];
+  for (const receiver of receivers) receiver.isFaulty = true;
   for (const client of clients) {
-    client.receiver.isFaulty = true;
     client.isOnlyReminded = false;
     await client.subscribe(installation);
   }
+  await leadClients.subscribe(installation);
   const end = new AbortController();
   setMaxListeners(0, end.signal);
-  const receiving = clients.map(({ receiver }) => receiver.run(end.signal));
+  const receiving = receivers.map((receiver) => receiver.run(end.signal));
   const crashing = crashAtRandom(options, end.signal);
+  const changing = leadClients.run(options.store, options.seconds, end.signal);
   await Promise.all(Array.from({ length: WRITERS }, (_, index) => writeLeads(options, index)));
   end.abort();
   const crashes = await crashing;
-  await Promise.all(receiving);
-  for (const client of clients) {
-    client.receiver.isFaulty = false;
-    client.isOnlyReminded = true;
-  }
+  await Promise.all([...receiving, changing]);
+  for (const receiver of receivers) receiver.isFaulty = false;
+  for (const client of clients) client.isOnlyReminded = true;
   // Something is announced to those that must be reminded.
   await writeUntilStored(
     options.store,
     COMPANIES.map((id) => leadOf(`${seed}-last`, id)),
   );
-  const expected = await readExpected(options);
-  await untilComplete(options, expected);
-  return judge(clients, expected, crashes);
+  const stored = await readStored(options);
+  const expected = expectedOf(stored);
+  await untilComplete(options, expected, stored);
+  return judge(options, expected, stored, crashes);
 }
 
 const leadOf = (id: string, companyId = '', branchId: string = BRANCH_OF_USERS): LeadInput => ({
@@ -127,19 +138,21 @@ const leadOf = (id: string, companyId = '', branchId: string = BRANCH_OF_USERS):
   fields: {},
 });
 
-async function writeLeads({ store, leads, seconds, seed }: HookTrialOptions, index: number): Promise<void> {
+async function writeLeads(
+  { store, leads, seconds, seed, leadClients }: HookTrialOptions,
+  index: number,
+): Promise<void> {
   const random = new Random(seed * 2003 + index);
   const own = Math.ceil(leads / WRITERS);
   const begun = performance.now();
   for (let written = 0; written < own; ) {
     const companyId = random.pick(COMPANIES[0] ?? '', ...COMPANIES);
     const length = Math.min(own - written, 1 + random.below(MAX_BATCH));
-    await writeUntilStored(
-      store,
-      Array.from({ length }, (_, n) =>
-        leadOf(`${seed}-${index}-${written + n}`, companyId, random.pick(...BRANCHES)),
-      ),
+    const batch = Array.from({ length }, (_, n) =>
+      leadOf(`${seed}-${index}-${written + n}`, companyId, random.pick(...BRANCHES)),
     );
+    await writeUntilStored(store, batch);
+    leadClients.addWritten(batch);
     written += length;
     const dueMs = (written / own) * seconds * 1000;
     await wait(Math.max(0, begun + dueMs - performance.now()) * 2 * random.next());
@@ -171,10 +184,16 @@ async function crashAtRandom(
 
 type Expected = ReadonlyMap<string, readonly { readonly id: string; readonly createdAt: number }[]>;
 
-/** The leads of each user, oldest first. */
-async function readExpected({ store }: HookTrialOptions): Promise<Expected> {
+type Stored = Awaited<ReturnType<Store['listLeads']>>;
+
+/** Of each company, oldest first. */
+async function readStored({ store }: HookTrialOptions): Promise<Stored> {
   const listed = COMPANIES.map((companyId) => store.listLeads({ companyId, since: 0, limit: MAX_LEADS }));
-  const stored = (await Promise.all(listed)).flat();
+  return (await Promise.all(listed)).flat();
+}
+
+/** The leads of each user, oldest first. */
+function expectedOf(stored: Stored): Expected {
   const visible = ({ companyId, accessLevel }: (typeof USERS)[number]) =>
     stored.filter(
       (lead) =>
@@ -187,27 +206,39 @@ const missing = ({ userId, received }: HookClient, expected: Expected): string[]
   (expected.get(userId) ?? []).map(({ id }) => id).filter((id) => !received.has(id));
 
 /** Until each client has all leads, or every hook has announced all of them, and nothing is left that would repeat an event. */
-async function untilComplete({ clients, store }: HookTrialOptions, expected: Expected): Promise<void> {
+async function untilComplete(
+  { clients, leadClients, store }: HookTrialOptions,
+  expected: Expected,
+  stored: Stored,
+): Promise<void> {
+  const newest = new Map(leadClients.newestByUser(stored));
+  for (const [userId, leads] of expected) newest.set(userId, leads.at(-1)?.createdAt ?? 0);
   for (let isDone = false; !isDone; await wait(RETRY_MS)) {
     // Before the clients settle: each has accepted the events that are stored as announced by then.
     const hooks = (await store.hooks?.list({ now: Date.now(), limit: 1000 })) ?? [];
     isDone = hooks.every(
-      ({ hook }) =>
-        hook.checkAt === null && hook.announcedThrough >= (expected.get(hook.userId)?.at(-1)?.createdAt ?? 0),
+      ({ hook }) => hook.checkAt === null && hook.announcedThrough >= (newest.get(hook.userId) ?? 0),
     );
-    await Promise.all(clients.map((client) => client.settle()));
-    isDone ||= clients.every((client) => missing(client, expected).length === 0);
+    await Promise.all([...clients, leadClients].map((client) => client.settle()));
+    isDone ||=
+      clients.every((client) => missing(client, expected).length === 0) && leadClients.isComplete(stored);
   }
 }
 
-function judge(clients: readonly HookClient[], expected: Expected, crashes: number): HookTrialVerdict {
+function judge(
+  { clients, leadClients }: HookTrialOptions,
+  expected: Expected,
+  stored: Stored,
+  crashes: number,
+): HookTrialVerdict {
   const faults = new Map<string, number>();
-  for (const { receiver } of clients)
+  for (const receiver of [...clients.map((client) => client.receiver), ...leadClients.receivers])
     for (const [fault, count] of receiver.faults) faults.set(fault, (faults.get(fault) ?? 0) + count);
   return {
     leads: new Set([...expected.values()].flat().map(({ id }) => id)).size,
     crashes,
     faults,
+    leadClients: leadClients.judge(stored),
     clients: clients.map((client) => ({
       ...{ kind: client.kind, userId: client.userId, polls: client.polls },
       ...{ ignored: client.ignored, repeated: client.repeated },
