@@ -84,11 +84,11 @@ export function AccountMenu(): JSX.Element {
   );
 }
 
-/** Until when the token is valid: amber for its last 7 days, red afterwards. */
+/** In the last 7 days of the token, and afterwards. */
 function Expiry(): JSX.Element | null {
   const expiresAt = session.value?.claims.expiresAt;
-  if (expiresAt === undefined) return null;
-  const expiry = expiryOf(expiresAt, now.value);
+  const expiry = expiresAt === undefined ? 'later' : expiryOf(expiresAt, now.value);
+  if (expiresAt === undefined || expiry === 'later') return null;
   return (
     <span class={`expiry ${expiry}`} title={formatExact(expiresAt)}>
       {expiry === 'expired' ? 'expired' : `expires in ${formatDuration(expiresAt - now.value)}`}

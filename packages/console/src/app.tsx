@@ -2,13 +2,13 @@ import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { AccountMenu } from './account-menu.tsx';
 import { unseenCount } from './attention.ts';
-import { Check } from './check/check.tsx';
 import { Connect } from './connect/connect.tsx';
 import { DROP } from './empty-state.tsx';
 import { Explore } from './explore/explore.tsx';
 import { focusMain } from './focus.ts';
 import { LeadsTab } from './leads/leads-tab.tsx';
 import { isPaused } from './leads/pause.ts';
+import { Overview } from './overview/overview.tsx';
 import { hrefOf, isPhone, place } from './router.ts';
 import { session } from './session.ts';
 import { StatusLine } from './status-line.tsx';
@@ -21,7 +21,7 @@ interface Tab {
 
 /** The first one is shown at the start. */
 const TABS: readonly [Tab, ...Tab[]] = [
-  { id: 'check', title: 'Check', Content: Check },
+  { id: 'overview', title: 'Overview', Content: Overview },
   { id: 'leads', title: 'Leads', Content: LeadsTab },
   { id: 'explore', title: 'Explore', Content: Explore },
   { id: 'connect', title: 'Connect', Content: Connect },
@@ -67,7 +67,7 @@ export function App(): JSX.Element {
         </nav>
         <AccountMenu />
       </header>
-      {session.value && <StatusLine isCovered={isCovered} />}
+      {session.value && current.id !== 'overview' && <StatusLine tab={current.id} isCovered={isCovered} />}
       <main id="main" tabIndex={-1} class={`tab-${current.id}`}>
         <current.Content />
       </main>

@@ -9,7 +9,7 @@ function connectFromAddress(): void {
   const token = takeFragmentToken();
   if (token === undefined) return;
   connect(token);
-  open('leads', '', 'replace');
+  open('overview', '', 'replace');
 }
 connectFromAddress();
 if (!session.value) reconnect();
@@ -19,6 +19,6 @@ const root = document.getElementById('app');
 // Without these the client does not work. The text in the page says so.
 if (root && 'timeout' in AbortSignal && 'hasOwn' in Object) {
   root.replaceChildren();
-  if (place.value.tab === '') open('check', '', 'replace');
+  if (place.value.tab === '') open('overview', '', 'replace');
   render(<App />, root);
 }

@@ -1,8 +1,8 @@
-import type { Consumer } from '@leadtap/contract';
 import type { JSX } from 'preact';
 import { clock, now } from './clock.ts';
 import { consumerList } from './consumers/consumer-list.ts';
-import { ConsumerName } from './consumers/consumer-name.tsx';
+import type { Consumer } from './consumers/consumer.ts';
+import { ConsumerName } from './consumers/consumer-row.tsx';
 import { type FeedState, retryNow } from './feed.ts';
 import { Problem } from './problem.tsx';
 import { formatDuration, formatWait, Time } from './time.tsx';

@@ -7,8 +7,13 @@ import { explain } from './problem.tsx';
 import { type Limits, lastLimits } from './service.ts';
 import { Time } from './time.tsx';
 
-/** One line below the tabs: whether leads arrive, when the last one did, what is left of the limits. */
-export function StatusLine({ isCovered }: { readonly isCovered: boolean }): JSX.Element {
+interface StatusLineProps {
+  readonly tab: string;
+  readonly isCovered: boolean;
+}
+
+/** One line below the tabs: whether leads arrive, and when the last one did. */
+export function StatusLine({ tab, isCovered }: StatusLineProps): JSX.Element {
   const state = feedState.value;
   // A token that no longer works has no limits, and gets no leads.
   const isStopped = state.kind === 'stopped';
@@ -27,8 +32,8 @@ export function StatusLine({ isCovered }: { readonly isCovered: boolean }): JSX.
         )}
         <span class="limits">{!isStopped && lastLimits.value && limitsText(lastLimits.value)}</span>
       </p>
-      {!isStopped && <Plot />}
-      {newest && (
+      {tab === 'leads' && !isStopped && <Plot />}
+      {tab === 'leads' && newest && (
         <button type="button" class="small" onClick={togglePause}>
           {isPaused.value ? 'Resume' : 'Pause'}
         </button>
@@ -51,7 +56,11 @@ function wordsOf(state: FeedState): string {
   }
 }
 
-export const limitsText = ({ limits }: Limits): string =>
+const CLOSE = 0.2;
+
+/** Of those limits that are close: what is left of the others says nothing. */
+const limitsText = ({ limits }: Limits): string =>
   limits
+    .filter(({ remaining, quota = 0 }) => remaining < quota * CLOSE)
     .map(({ name, remaining }, index) => `${remaining}${index === 0 ? ' left' : ''} this ${name}`)
     .join(', ');

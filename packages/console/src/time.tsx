@@ -53,19 +53,22 @@ const SHORT: Intl.DateTimeFormatOptions = {
 const SHORT_THIS_YEAR = new Intl.DateTimeFormat(LOCALE, SHORT);
 const SHORT_OTHER_YEAR = new Intl.DateTimeFormat(LOCALE, { ...SHORT, year: 'numeric' });
 
+const isThisYear = (time: number): boolean =>
+  new Date(time).getFullYear() === new Date(now.peek()).getFullYear();
+
 /** `15 Dec, 14:00`, in the time zone of the visitor, with the year if it is another one. */
-export function formatShort(time: number): string {
-  const isThisYear = new Date(time).getFullYear() === new Date(now.peek()).getFullYear();
-  return (isThisYear ? SHORT_THIS_YEAR : SHORT_OTHER_YEAR).format(time);
-}
+export const formatShort = (time: number): string =>
+  (isThisYear(time) ? SHORT_THIS_YEAR : SHORT_OTHER_YEAR).format(time);
 
 /** In the time zone of the visitor, which it names. */
 export const formatExact = (time: number): string => EXACT.format(time);
 
 const CLOCK = new Intl.DateTimeFormat(LOCALE, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 
-const DAY = new Intl.DateTimeFormat(LOCALE, { year: 'numeric', month: 'long', day: 'numeric' });
-export const formatDay = (time: number): string => DAY.format(time);
+const DAY = new Intl.DateTimeFormat(LOCALE, { month: 'short', day: 'numeric' });
+const DAY_OTHER_YEAR = new Intl.DateTimeFormat(LOCALE, { year: 'numeric', month: 'short', day: 'numeric' });
+/** `15 Feb`, with the year if it is another one. */
+export const formatDay = (time: number): string => (isThisYear(time) ? DAY : DAY_OTHER_YEAR).format(time);
 
 const WEEKDAY = new Intl.DateTimeFormat(LOCALE, {
   weekday: 'long',

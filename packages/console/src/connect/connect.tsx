@@ -4,7 +4,6 @@ import { useEffect } from 'preact/hooks';
 import { hrefOf, place } from '../router.ts';
 import { baseUrl } from '../service.ts';
 import { session } from '../session.ts';
-import { TestLead } from '../test-lead/test-lead.tsx';
 import { CopyButton, shellWord } from '../text.tsx';
 import { TokenForm } from '../token-form.tsx';
 import { FirstPoll } from './first-poll.tsx';
@@ -25,12 +24,6 @@ export function Connect(): JSX.Element {
   return (
     <div class="connect">
       {tile ? <Steps tile={tile} /> : <Tiles />}
-      {session.value && (
-        <section>
-          <h2>Try it</h2>
-          <TestLead platform={tile?.name} />
-        </section>
-      )}
     </div>
   );
 }
@@ -124,6 +117,11 @@ function Steps({ tile }: { readonly tile: Tile }): JSX.Element {
         <Mark tile={tile} /> {name}
       </h1>
       <AddressWarning tile={tile} />
+      {session.value ? (
+        <FirstPoll key={name} name={name} />
+      ) : (
+        <WithoutToken name={name} />
+      )}
       <Needs name={name} />
       {guide && (
         <>
@@ -141,7 +139,6 @@ function Steps({ tile }: { readonly tile: Tile }): JSX.Element {
           </button>
         </p>
       )}
-      {session.value ? <FirstPoll key={name} name={name} /> : <WithoutToken />}
       {guide && (
         <>
           <h2>Good to know</h2>
@@ -201,10 +198,9 @@ const StepText = ({ step: { text, code } }: { readonly step: Step }) => (
   </>
 );
 
-const WithoutToken = () => (
+const WithoutToken = ({ name }: { readonly name: string }) => (
   <>
-    <h2>The first poll</h2>
-    <p>With the token, this page shows when the first poll comes.</p>
+    <p>With a token, this page shows when {name} gets its first lead.</p>
     <TokenForm />
   </>
 );

@@ -1,7 +1,7 @@
-import type { Consumer } from '@leadtap/contract';
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
+import type { Consumer } from '../consumers/consumer.ts';
 import {
   type ConsumerList,
   checkNow,
@@ -9,22 +9,15 @@ import {
   listDelay,
   useConsumerList,
 } from '../consumers/consumer-list.ts';
-import { ConsumerName } from '../consumers/consumer-name.tsx';
+import { ConsumerRow } from '../consumers/consumer-row.tsx';
 import { chosenKeys, isNamedTwice, keyOf, tokenOf } from '../consumers/expected.ts';
-import {
-  formatPending,
-  hasPolled,
-  isAnswered,
-  isStopped,
-  type PolledConsumer,
-  refusalOf,
-} from '../consumers/polls.ts';
-import { explain, Problem } from '../problem.tsx';
+import { ListDelay } from '../consumers/who-has-it.tsx';
+import { Problem } from '../problem.tsx';
+import { TestLead } from '../test-lead/test-lead.tsx';
 import { visible } from '../text.tsx';
-import { Time } from '../time.tsx';
 
 const INTERVAL_MS = 10_000;
-/** After the token was seen. */
+/** After the consumer was seen. */
 const SEEN_INTERVAL_MS = 30_000;
 const MAX_MINUTES = 10;
 
@@ -33,7 +26,7 @@ interface FirstPollProps {
   readonly name: string;
 }
 
-/** Turns green when the token of the platform has polled and got an answer. Polls of other tokens are listed. */
+/** Turns green when the consumer of the platform has got an answer, or an event. The others are listed. */
 export function FirstPoll({ name }: FirstPollProps): JSX.Element {
   const round = useSignal(0);
   const isEnded = useSignal(false);
@@ -47,20 +40,25 @@ export function FirstPoll({ name }: FirstPollProps): JSX.Element {
   const list = consumerList.value;
   const consumers = list.kind === 'listed' ? list.consumers : [];
   const expected = tokenOf(consumers, name);
-  const isSeen = expected !== undefined && works(expected);
   const isWatching = !isEnded.value && (list.kind === 'loading' || list.kind === 'listed');
+  const isSeen = isWatching && !listDelay.value && expected?.level === 'good';
   useConsumerList(isEnded.value ? undefined : isSeen ? SEEN_INTERVAL_MS : INTERVAL_MS);
-  const look = isWatching ? (isSeen ? 'seen' : 'waiting') : list.kind === 'failed' ? 'failed' : 'stopped';
   return (
-    <section class={`first-poll ${look}`} aria-labelledby="first-poll-title">
-      <h2 id="first-poll-title">The first poll</h2>
-      <p class="first-poll-state" role="status">
-        <span class="first-poll-sign" aria-hidden="true" />{' '}
-        {isEnded.value && 'This page has stopped watching. '}
-        <StateText list={list} name={name} expected={expected} isNamedTwice={isNamedTwice(consumers, name)} />
-      </p>
+    <section class={isSeen ? 'first-poll seen' : 'first-poll'} aria-labelledby="first-poll-title">
+      <h2 id="first-poll-title">Does it work?</h2>
+      <div role="status">
+        {isEnded.value && <p>This page has stopped watching.</p>}
+        {expected ? (
+          <ul class="consumers">
+            <ConsumerRow consumer={expected} />
+          </ul>
+        ) : (
+          <p>{waitingText(list, name, isNamedTwice(consumers, name))}</p>
+        )}
+      </div>
+      <ListDelay />
       {list.kind === 'failed' && <Problem error={list.error} />}
-      <p class="buttons">
+      <TestLead platform={name}>
         {isWatching && (
           <button type="button" onClick={checkNow}>
             Check now
@@ -76,120 +74,61 @@ export function FirstPoll({ name }: FirstPollProps): JSX.Element {
             Watch again
           </button>
         )}
-      </p>
-      <Polling {...{ consumers, name, expected }} />
-      <details>
-        <summary>How this page knows</summary>
-        <p>
-          The service records when each token polled last. This page asks for it every {INTERVAL_MS / 1000}{' '}
-          seconds, for ten minutes at most; each time uses one of the requests that the rate limits allow.
-          Requests of this console are not recorded, so they never turn this green. It only knows the token,
-          not the program: if two programs share a token, it cannot tell which of them polled.
-        </p>
-      </details>
+      </TestLead>
+      <Others {...{ consumers, name, expected }} />
     </section>
   );
 }
 
-const works = (consumer: Consumer): consumer is PolledConsumer =>
-  hasPolled(consumer) && isAnswered(consumer.lastStatus) && !isStopped(consumer);
-
-interface StateTextProps extends FirstPollProps {
-  readonly list: ConsumerList;
-  readonly expected: Consumer | undefined;
-  readonly isNamedTwice: boolean;
+function waitingText({ kind }: ConsumerList, name: string, isAmbiguous: boolean): string {
+  if (kind === 'not-recorded')
+    return 'This service does not record who polls. Look in the platform whether it has got leads.';
+  if (kind === 'failed') return 'This page cannot watch: its token does not work.';
+  return `Waiting for ${name}, with the token “${name}”…${isAmbiguous ? ' Several have this name: choose below which one is meant.' : ''}`;
 }
 
-function StateText({ list, name, expected, isNamedTwice }: StateTextProps): JSX.Element {
-  if (list.kind === 'not-recorded')
-    return (
-      <>
-        This service does not record who polls, so this page cannot see it. Look in the platform whether it
-        has got leads.
-      </>
-    );
-  if (list.kind === 'failed') return <>This page cannot watch: its token does not work.</>;
-  const delay = listDelay.value;
-  const delayText =
-    delay === 'limit'
-      ? ' Not checked now, because few requests are left this hour. They are for the platform.'
-      : delay && ` ${explain(delay).title}. It is checked again.`;
-  if (!expected)
-    return (
-      <>
-        Waiting for the first poll with the token “{name}”…
-        {isNamedTwice && ' Several tokens have this name: choose below which one is meant.'}
-        {delayText}
-      </>
-    );
-  return (
-    <>
-      <ConsumerName consumer={expected} /> <PollText consumer={expected} />
-      {works(expected) && ` ${formatPending(expected.pendingLeads)} for it.`}
-      {expected.isThisToken && ` This is the token of this console, though: give ${name} one of its own.`}
-      {delayText}
-    </>
-  );
-}
-
-/** `polled 3 s ago, 200.` */
-function PollText({ consumer }: { readonly consumer: Consumer }): JSX.Element {
-  if (!hasPolled(consumer))
-    return <>has subscribed, and has not polled yet: it polls when the next lead comes.</>;
-  const { lastStatus, lastPollAt } = consumer;
-  const [reason, nextStep] = refusalOf(lastStatus);
-  return (
-    <>
-      polled <Time at={lastPollAt} />,{' '}
-      {isAnswered(lastStatus) ? `${lastStatus}.` : `but got no leads: ${reason}. ${nextStep}`}
-      {isAnswered(lastStatus) && isStopped(consumer) && ' It has stopped polling since.'}
-    </>
-  );
-}
-
-interface PollingProps extends FirstPollProps {
+interface OthersProps extends FirstPollProps {
   readonly consumers: readonly Consumer[];
   readonly expected: Consumer | undefined;
 }
 
-/** Every other token of the user that polls, and the choice of the one that is meant. */
-function Polling({ consumers, name, expected }: PollingProps): JSX.Element | null {
-  const others = consumers.filter((consumer) => consumer !== expected);
+/** The other consumers of the user, and the choice of the one that is meant. */
+function Others({ consumers, name, expected }: OthersProps): JSX.Element | null {
+  const others = consumers.filter((consumer) => consumer !== expected && consumer.level !== 'inactive');
   const chosenKey = chosenKeys.value[name] ?? '';
   if (others.length === 0 && chosenKey === '') return null;
-  const labelOf = (consumer: Consumer): string =>
-    consumer.name === null || consumers.some((other) => other !== consumer && other.name === consumer.name)
-      ? `${consumer.name ?? 'token'} (${consumer.tokenId ?? 'without an id'})`
-      : consumer.name;
   return (
-    <>
-      {others.length > 0 && <h3>{expected ? 'Other tokens' : 'Tokens'} of this user that poll</h3>}
-      <ul class="polling">
+    <details open={expected === undefined}>
+      <summary>{expected ? 'Other automations' : 'Automations'} of this user</summary>
+      <ul class="consumers">
         {others.map((consumer) => (
-          <li key={consumer.tokenId}>
-            “<bdi>{visible(labelOf(consumer))}</bdi>”{consumer.isThisToken && ' (of this console)'}{' '}
-            <PollText consumer={consumer} />
-          </li>
+          <ConsumerRow key={keyOf(consumer)} consumer={consumer} />
         ))}
       </ul>
-      <p>
-        <label>
-          The token of {name} is{' '}
-          <select
-            value={chosenKey}
-            onChange={({ currentTarget }) => {
-              chosenKeys.value = { ...chosenKeys.value, [name]: currentTarget.value };
-            }}
-          >
-            <option value="">the one named {name}</option>
-            {consumers.map((consumer) => (
-              <option key={keyOf(consumer)} value={keyOf(consumer)}>
-                {visible(labelOf(consumer))}
-              </option>
-            ))}
-          </select>
-        </label>
-      </p>
-    </>
+      <label>
+        {name} is{' '}
+        <select
+          value={chosenKey}
+          onChange={({ currentTarget }) => {
+            chosenKeys.value = { ...chosenKeys.value, [name]: currentTarget.value };
+          }}
+        >
+          <option value="">the one named {name}</option>
+          {consumers.map((consumer) => (
+            <option key={keyOf(consumer)} value={keyOf(consumer)}>
+              {visible(labelOf(consumer, consumers))}
+            </option>
+          ))}
+        </select>
+      </label>
+    </details>
   );
+}
+
+/** With its host or the id of its token if the name alone does not tell. */
+function labelOf(consumer: Consumer, all: readonly Consumer[]): string {
+  const { name, tokenId, hook } = consumer;
+  if (hook?.host) return `${name ?? 'webhook'} → ${hook.host}`;
+  const isUnique = name !== null && all.every((other) => other === consumer || other.name !== name);
+  return isUnique ? name : `${name ?? 'token'} (${tokenId ?? 'without an id'})`;
 }

@@ -3,17 +3,24 @@
  * requested only while a part of the page shows it and the page is visible.
  */
 import type { LeadtapError } from '@leadtap/client';
-import { CONSUMERS_PATH, type Consumer, type Consumers } from '@leadtap/contract';
+import { CONSUMERS_PATH } from '@leadtap/contract';
 import { effect, signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { clock } from '../clock.ts';
 import { feedState, reportContact } from '../feed.ts';
 import { baseUrl, lastLimits, observedFetch, toConnectionError, toResponseError } from '../service.ts';
 import { session } from '../session.ts';
+import type { Consumer, Summary } from './consumer.ts';
+
+interface Consumers {
+  readonly summary: Summary;
+  readonly consumers: readonly Consumer[];
+}
 
 export type ConsumerList =
   | { readonly kind: 'loading' }
   /** `readAt`: when the service answered, in milliseconds since 1970 by the clock of the visitor. */
-  | { readonly kind: 'listed'; readonly consumers: readonly Consumer[]; readonly readAt: number }
+  | ({ readonly kind: 'listed'; readonly readAt: number } & Consumers)
   /** The service does not record who polls. */
   | { readonly kind: 'not-recorded' }
   | { readonly kind: 'failed'; readonly error: LeadtapError };
@@ -50,6 +57,13 @@ effect(() => {
   consumerList.value = { kind: 'loading' };
   listDelay.value = undefined;
 });
+
+/** The clocks of the page and the service may differ by this much. */
+const CLOCK_MARGIN_MS = 5000;
+
+/** Whether the lead was created after the list was read, or may have been. */
+export const isListOlderThan = (createdAt: string, readAt: number): boolean =>
+  Date.parse(createdAt) > readAt + (clock() - Date.now()) - CLOCK_MARGIN_MS;
 
 /** Keeps the list current while the component is shown; undefined: as it is. */
 export const useConsumerList = (intervalMs: number | undefined): void =>
@@ -102,7 +116,7 @@ async function tick(): Promise<void> {
 
 function read(response: Response, body: unknown): void {
   if (response.ok && isConsumers(body)) {
-    consumerList.value = { kind: 'listed', consumers: body.consumers, readAt: Date.now() };
+    consumerList.value = { ...body, kind: 'listed', readAt: Date.now() };
     listDelay.value = undefined;
     reportContact();
   } else fail(toResponseError(response, body));

@@ -1,9 +1,9 @@
-/** Which token is that of a platform. */
-import type { Consumer } from '@leadtap/contract';
+/** Which consumer is that of a platform. */
 import { effect, signal } from '@preact/signals';
 import { session } from '../session.ts';
+import type { Consumer } from './consumer.ts';
 
-/** The tokens that the visitor has chosen, by the name of the platform. */
+/** The keys that the visitor has chosen, by the name of the platform. Empty: the one that has its name. */
 export const chosenKeys = signal<Readonly<Record<string, string>>>({});
 
 // The choice belongs to the tokens of this user.
@@ -12,8 +12,8 @@ effect(() => {
   chosenKeys.value = {};
 });
 
-/** For a choice: empty means the token that has the name of the platform. */
-export const keyOf = ({ tokenId }: Consumer): string => tokenId ?? 'no id';
+/** A webhook that gets leads is a consumer of its own, beside its token. */
+export const keyOf = ({ tokenId, hook }: Consumer): string => hook?.id ?? tokenId ?? 'no id';
 
 const isNamed = ({ name }: Consumer, platform: string): boolean =>
   name?.trim().toLowerCase() === platform.toLowerCase();

@@ -1,8 +1,9 @@
 /** Sends a test lead when the visitor asks for it, and keeps what is known of it. */
 import type { LeadtapError } from '@leadtap/client';
-import { type Consumer, LEADS_PATH, leadStateOf, type WrittenLead } from '@leadtap/contract';
+import { LEADS_PATH, leadStateOf, type WrittenLead } from '@leadtap/contract';
 import { effect, signal } from '@preact/signals';
 import { clock } from '../clock.ts';
+import type { Consumer } from '../consumers/consumer.ts';
 import { consumerList } from '../consumers/consumer-list.ts';
 import { tokenOf } from '../consumers/expected.ts';
 import { testLead as content } from '../contract-texts.json';

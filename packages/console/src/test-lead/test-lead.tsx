@@ -1,11 +1,12 @@
 import type { LeadtapError } from '@leadtap/client';
+import { useSignal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { clock, now } from '../clock.ts';
 import { consumerList, listDelay, useConsumerList } from '../consumers/consumer-list.ts';
-import { ConsumerName } from '../consumers/consumer-name.tsx';
+import { ConsumerName } from '../consumers/consumer-row.tsx';
 import { tokenOf } from '../consumers/expected.ts';
-import { ConsumerStates, ListDelay } from '../consumers/who-has-it.tsx';
+import { LeadChips, ListDelay } from '../consumers/who-has-it.tsx';
 import { leads } from '../feed.ts';
 import { isFocusLost } from '../focus.ts';
 import { itemOf } from '../leads/selection.ts';
@@ -28,49 +29,52 @@ const INTERVAL_MS = 10_000;
 interface TestLeadProps {
   /** Whose page it is: the lead is followed to its token first. */
   readonly platform?: string | undefined;
+  /** Whether the button is the main one of the page. */
+  readonly isPrimary?: boolean;
+  /** Further buttons, beside it. */
+  readonly children?: ComponentChildren;
 }
 
-/** Offers to send a test lead, and follows it. */
-export function TestLead({ platform }: TestLeadProps): JSX.Element | null {
+/** Offers to send a test lead, and follows it. With a token that cannot send one, it says who can. */
+export function TestLead({ platform, isPrimary = true, children }: TestLeadProps): JSX.Element | null {
+  const isExplained = useSignal(false);
   if (!session.value) return null;
   const { claims } = session.value;
+  const state = testLead.value;
+  const leftMs = state?.kind === 'failed' ? state.retryAt - Math.max(now.value, clock()) : 0;
+  const isBlocked = state?.kind === 'sending' || leftMs > 0;
+  const onClick = () => {
+    if (claims.canSendLeads) void sendTestLead(platform);
+    else isExplained.value = !isExplained.value;
+  };
   return (
     <div class="test-lead">
-      {claims.canSendLeads ? <SendButton platform={platform} /> : <WithoutScope userId={claims.userId} />}
+      <p class="actions">
+        {/* Not `disabled`, which would lose the focus. */}
+        <button
+          type="button"
+          class={isPrimary ? 'primary' : undefined}
+          aria-disabled={isBlocked}
+          aria-expanded={claims.canSendLeads ? undefined : isExplained.value}
+          title="Automations run for it, as for a real lead."
+          onClick={onClick}
+        >
+          {labelOf(state, leftMs)}
+        </button>
+        {children}
+      </p>
+      {isExplained.value && <WithoutScope userId={claims.userId} />}
+      {state?.kind === 'failed' && <Failure error={state.error} />}
       <TestLeadProgress />
     </div>
   );
 }
 
-function SendButton({ platform }: TestLeadProps): JSX.Element {
-  const state = testLead.value;
-  const leftMs = state?.kind === 'failed' ? state.retryAt - Math.max(now.value, clock()) : 0;
-  const isBlocked = state?.kind === 'sending' || leftMs > 0;
-  return (
-    <>
-      <p>A test lead shows whether everything works. Automations run for it, as for a real lead.</p>
-      <p>
-        {/* Not `disabled`, which would lose the focus. */}
-        <button
-          type="button"
-          class="primary"
-          aria-disabled={isBlocked}
-          onClick={() => void sendTestLead(platform)}
-        >
-          {state?.kind === 'sending'
-            ? 'Sending…'
-            : leftMs > 0
-              ? `Send it again in ${formatWait(leftMs)}`
-              : state?.kind === 'failed'
-                ? 'Send it again'
-                : state
-                  ? 'Send another test lead'
-                  : 'Send a test lead'}
-        </button>
-      </p>
-      {state?.kind === 'failed' && <Failure error={state.error} />}
-    </>
-  );
+function labelOf(state: typeof testLead.value, leftMs: number): string {
+  if (state?.kind === 'sending') return 'Sending…';
+  if (leftMs > 0) return `Send it again in ${formatWait(leftMs)}`;
+  if (state?.kind === 'failed') return 'Send it again';
+  return state ? 'Send another test lead' : 'Send a test lead';
 }
 
 const Failure = ({ error }: { readonly error: LeadtapError }) => (
@@ -160,7 +164,7 @@ function Progress({ lead }: { readonly lead: StoredTestLead }): JSX.Element {
   return (
     <section class="progress who-has" ref={section} tabIndex={-1} aria-label="The test lead">
       <div role="status">
-        <ul>
+        <ul class="steps-done">
           <Line isDone>
             Test lead stored at <Time at={createdAt} form="clock" />.
           </Line>
@@ -196,7 +200,7 @@ function Progress({ lead }: { readonly lead: StoredTestLead }): JSX.Element {
         </ul>
       </div>
       {isListed && (!receiver || others.length > 0) && (
-        <ConsumerStates
+        <LeadChips
           consumers={receiver || !awaited ? others : [awaited, ...others]}
           lead={{ createdAt, automation_created_at: createdAt }}
         />
@@ -213,7 +217,7 @@ function Progress({ lead }: { readonly lead: StoredTestLead }): JSX.Element {
 }
 
 const Line = ({ isDone, children }: { readonly isDone: boolean; readonly children: ComponentChildren }) => (
-  <li class={isDone ? 'confirmed' : 'waiting'}>
+  <li class={isDone ? 'done' : undefined}>
     <span aria-hidden="true">{isDone ? '✓' : '○'}</span>
     <span>{children}</span>
   </li>

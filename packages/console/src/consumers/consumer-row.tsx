@@ -1,0 +1,113 @@
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren, JSX } from 'preact';
+import { useId } from 'preact/hooks';
+import { Text, visible } from '../text.tsx';
+import type { Consumer, Level } from './consumer.ts';
+import { keyOf } from './expected.ts';
+
+const SIGNS: Readonly<Record<Level, readonly [sign: string, word: string]>> = {
+  good: ['✓', 'Good'],
+  warning: ['!', 'Warning'],
+  error: ['✗', 'Problem'],
+  unknown: ['?', 'Not known'],
+  inactive: ['–', 'Inactive'],
+};
+
+export function Sign({ level }: { readonly level: Level }): JSX.Element {
+  const [sign, word] = SIGNS[level];
+  return (
+    <>
+      <span class={`sign ${level}`} aria-hidden="true">
+        {sign}
+      </span>
+      <span class="vh">{word}: </span>
+    </>
+  );
+}
+
+/** The name that the token was issued with. A webhook that gets leads has its host beside it. */
+export function ConsumerName({ consumer: { name, tokenId, hook } }: ConsumerProps): JSX.Element {
+  return (
+    <>
+      {name === null ? (tokenId ?? 'A token without an id') : <bdi>{visible(name)}</bdi>}
+      {hook?.host && <span class="soft"> → {visible(hook.host)}</span>}
+    </>
+  );
+}
+
+interface ConsumerProps {
+  readonly consumer: Consumer;
+}
+
+interface ConsumerRowProps extends ConsumerProps {
+  /** Further buttons. */
+  readonly children?: ComponentChildren;
+}
+
+/** One consumer as the service diagnoses it: its level, and what it says about it. What to do is shown on demand. */
+export function ConsumerRow({ consumer, children }: ConsumerRowProps): JSX.Element {
+  const { level, message, fix, isThisToken, hook } = consumer;
+  const isOpen = useSignal(false);
+  const id = useId();
+  return (
+    <li class="consumer">
+      <Sign level={level} />
+      <b class="consumer-name">
+        <ConsumerName consumer={consumer} />
+      </b>
+      <span class="consumer-message">
+        <Text>{visible(message)}</Text>
+        {isThisToken && !hook?.id && ' (with the token of this console)'}
+      </span>
+      {(fix !== null || children !== undefined) && (
+        <span class="consumer-buttons">
+          {fix !== null && (
+            <button
+              type="button"
+              class="small"
+              aria-expanded={isOpen.value}
+              aria-controls={id}
+              onClick={() => {
+                isOpen.value = !isOpen.value;
+              }}
+            >
+              What to do
+            </button>
+          )}
+          {children}
+        </span>
+      )}
+      {fix !== null && (
+        <p class="consumer-fix" id={id} hidden={!isOpen.value}>
+          <Text>{visible(fix)}</Text>
+        </p>
+      )}
+    </li>
+  );
+}
+
+const ORDER: readonly Level[] = ['error', 'warning', 'unknown', 'good'];
+
+/** The worst first. Those that are no longer in use are folded. */
+export function ConsumerRows({ consumers }: { readonly consumers: readonly Consumer[] }): JSX.Element {
+  const used = ORDER.flatMap((level) => consumers.filter((consumer) => consumer.level === level));
+  const inactive = consumers.filter(({ level }) => level === 'inactive');
+  const renderRows = (shown: readonly Consumer[]) => (
+    <ul class="consumers">
+      {shown.map((consumer) => (
+        <ConsumerRow key={keyOf(consumer)} consumer={consumer} />
+      ))}
+    </ul>
+  );
+  return (
+    <>
+      {used.length > 0 && renderRows(used)}
+      {inactive.length > 0 && (
+        <details class="unused">
+          <summary>{inactive.length} no longer in use</summary>
+          {renderRows(inactive)}
+        </details>
+      )}
+    </>
+  );
+}
