@@ -6,8 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { defineConfig, type Plugin } from 'vite';
 import { DOWNLOADS, PACKAGES } from './downloads.ts';
+import { renderMakeApp } from './make-app.ts';
 import { PLACEHOLDERS } from './src/connect/placeholders.ts';
-import { platforms } from './src/connect/platforms.ts';
+import { MAKE_APP_FILE, platforms } from './src/connect/platforms.ts';
+import { NODE_VERIFICATION, PYTHON_VERIFICATION } from './src/connect/programs.ts';
 
 const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -57,13 +59,15 @@ const readDownloads = (): OfferedFile[] =>
     source: readFileSync(pathOf(`../../integrations/${path}`)),
   }));
 
+const readMakeApp = (): OfferedFile => ({ name: MAKE_APP_FILE, source: Buffer.from(renderMakeApp()) });
+
 /** The module `virtual:downloads`, with the address of each file that the page offers. */
 const downloads: Plugin = {
   name: 'downloads',
   resolveId: (id) => (id === 'virtual:downloads' ? id : undefined),
   load(id) {
     if (id !== 'virtual:downloads') return undefined;
-    const urls = [...readDownloads(), ...packArchives()].map(({ name, source }) => {
+    const urls = [...readDownloads(), readMakeApp(), ...packArchives()].map(({ name, source }) => {
       const file = this.emitFile({ type: 'asset', name, source });
       return `${JSON.stringify(name)}: import.meta.ROLLUP_FILE_URL_${file}`;
     });
@@ -83,7 +87,8 @@ const platformTexts: Plugin = {
       platforms({ ...PLACEHOLDERS, hasHooks, version }),
     );
     const tiles = withoutHooks?.map(({ id, name, summary, runs }) => ({ id, name, summary, runs }));
-    const source = JSON.stringify({ withHooks, withoutHooks });
+    const verification = { node: NODE_VERIFICATION, python: PYTHON_VERIFICATION };
+    const source = JSON.stringify({ withHooks, withoutHooks, verification });
     const file = this.emitFile({ type: 'asset', name: 'platforms.json', source });
     return `export const tiles = ${JSON.stringify(tiles)}; export const path = import.meta.ROLLUP_FILE_URL_${file};`;
   },

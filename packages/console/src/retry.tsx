@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { clock, now } from './clock.ts';
-import { consumerList } from './consumers/consumer-list.ts';
 import type { Consumer } from './consumers/consumer.ts';
+import { consumerList } from './consumers/consumer-list.ts';
 import { ConsumerName } from './consumers/consumer-row.tsx';
 import { type FeedState, retryNow } from './feed.ts';
 import { Problem } from './problem.tsx';

@@ -1,18 +1,29 @@
 import { tiles } from 'virtual:platforms';
+import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { hrefOf, place } from '../router.ts';
 import { baseUrl } from '../service.ts';
 import { session } from '../session.ts';
-import { CopyButton, shellWord } from '../text.tsx';
+import { CopyButton, formatCount, shellWord } from '../text.tsx';
 import { TokenForm } from '../token-form.tsx';
 import { FirstPoll } from './first-poll.tsx';
 import { guides, hasFailed, loadGuides } from './guides.ts';
+import { HookForm } from './hook-form.tsx';
 import { askForHooks, hasHooks } from './hooks.ts';
-import type { Step, Way } from './platforms.ts';
+import type { Platform, Step } from './platforms.ts';
 import { RichText } from './rich-text.tsx';
+import { Snippet } from './snippet.tsx';
 
 type Tile = (typeof tiles)[number];
+
+const ANY_URL: Tile = {
+  id: 'any-url',
+  name: 'Any URL',
+  summary: 'Paste an address, and each new lead is sent to it',
+  runs: 'anywhere',
+};
+const ALL: readonly Tile[] = [ANY_URL, ...tiles];
 
 /** A tile for each platform; then its steps, with the address of this service. */
 export function Connect(): JSX.Element {
@@ -20,22 +31,16 @@ export function Connect(): JSX.Element {
     void askForHooks();
     void loadGuides();
   }, []);
-  const tile = tiles.find(({ id }) => id === place.value.item);
-  return (
-    <div class="connect">
-      {tile ? <Steps tile={tile} /> : <Tiles />}
-    </div>
-  );
+  const tile = ALL.find(({ id }) => id === place.value.item);
+  return <div class="connect">{tile ? <Guide key={tile.id} tile={tile} /> : <Tiles />}</div>;
 }
 
 const Tiles = () => (
   <>
     <h1>Connect a platform</h1>
-    <p class="lede">
-      Every platform asks for the address of this service and for an access token of its own.
-    </p>
-    <TileList title="Automation platforms" shown={tiles.filter(({ runs }) => runs !== 'on your machine')} />
-    <TileList title="Your own program" shown={tiles.filter(({ runs }) => runs === 'on your machine')} />
+    <p class="lede">Paste the address of a webhook, or choose your platform for its steps.</p>
+    <TileList title="Automation platforms" shown={ALL.filter(({ runs }) => runs !== 'on your machine')} />
+    <TileList title="Your own program" shown={ALL.filter(({ runs }) => runs === 'on your machine')} />
   </>
 );
 
@@ -63,7 +68,7 @@ const Mark = ({ tile: { id, name } }: { readonly tile: Tile }) => (
   <span
     class="mark"
     aria-hidden="true"
-    style={{ '--hue': (tiles.findIndex((tile) => tile.id === id) * 360) / tiles.length }}
+    style={{ '--hue': (ALL.findIndex((tile) => tile.id === id) * 360) / ALL.length }}
   >
     {name.slice(0, 2)}
   </span>
@@ -89,11 +94,8 @@ function Needs({ name }: { readonly name: string }): JSX.Element {
           A new one, only for {name}; not the one that you pasted here. Ask the operator, the person who runs
           this service, to make it with this command:
         </dd>
-        <dd class="snippet">
-          <pre>
-            <code>{command}</code>
-          </pre>
-          <CopyButton text={() => command}>Copy command</CopyButton>
+        <dd>
+          <Snippet code={command}>Copy command</Snippet>
         </dd>
       </div>
     </dl>
@@ -103,7 +105,7 @@ function Needs({ name }: { readonly name: string }): JSX.Element {
 const issueCommand = (userId = 'ID', name: string): string =>
   `npx leadtap token issue --user ${shellWord(userId)} --name "${name}"`;
 
-function Steps({ tile }: { readonly tile: Tile }): JSX.Element {
+function Guide({ tile }: { readonly tile: Tile }): JSX.Element {
   const { id, name } = tile;
   // Steps that change while somebody reads them would be worse than a moment without them.
   const all = hasHooks.value === undefined ? undefined : guides.value;
@@ -116,21 +118,13 @@ function Steps({ tile }: { readonly tile: Tile }): JSX.Element {
       <h1>
         <Mark tile={tile} /> {name}
       </h1>
-      <AddressWarning tile={tile} />
       {session.value ? (
-        <FirstPoll key={name} name={name} />
+        <FirstPoll name={name} waitingText={waitingText(name, guide)} />
       ) : (
         <WithoutToken name={name} />
       )}
-      <Needs name={name} />
-      {guide && (
-        <>
-          <StepList steps={guide.setup} start={1} />
-          {guide.ways.map((way) => (
-            <WaySteps key={way.title} way={way} start={guide.setup.length + 1} />
-          ))}
-        </>
-      )}
+      {id === ANY_URL.id && <AnyUrl />}
+      {guide && <PlatformSteps tile={tile} guide={guide} />}
       {hasFailed.value && (
         <p class="note" role="alert">
           The steps could not be loaded.{' '}
@@ -139,18 +133,98 @@ function Steps({ tile }: { readonly tile: Tile }): JSX.Element {
           </button>
         </p>
       )}
-      {guide && (
-        <>
-          <h2>Good to know</h2>
-          <ul class="notes">
-            {guide.notes.map((note) => (
-              <li key={note}>
-                <RichText>{note}</RichText>
-              </li>
-            ))}
-          </ul>
-        </>
+    </>
+  );
+}
+
+function waitingText(name: string, guide: Platform | undefined): string {
+  if (name === ANY_URL.name) return 'Subscribe an address below, then send a test lead and see it arrive.';
+  const token = `the first poll with a token named “${name}”`;
+  return `Waiting for ${guide?.webhook ? `the address that you subscribe below, or for ${token}` : token}…`;
+}
+
+const AnyUrl = () =>
+  hasHooks.value === false ? (
+    <p class="note">
+      This service sends no webhooks. Ask the operator to remove <code>LEADTAP_HOOKS=off</code>, or choose a
+      platform that polls.
+    </p>
+  ) : (
+    session.value && <HookForm name={ANY_URL.name} label="Address that gets the leads" />
+  );
+
+interface PlatformStepsProps {
+  readonly tile: Tile;
+  readonly guide: Platform;
+}
+
+/** Without an app first: it needs no installation. */
+function PlatformSteps({ tile, guide }: PlatformStepsProps): JSX.Element {
+  const { name } = tile;
+  const { webhook } = guide;
+  if (!webhook) return <AppSteps tile={tile} guide={guide} />;
+  return (
+    <>
+      <section>
+        <h2>Without an app</h2>
+        <StepList steps={webhook.before} />
+        {session.value && <HookForm name={name} label={webhook.label} />}
+        <StepList steps={webhook.after} start={webhook.before.length + 1} />
+      </section>
+      <details class="app">
+        <summary>With the app</summary>
+        <p>{webhook.app}</p>
+        <AppSteps tile={tile} guide={guide} />
+      </details>
+    </>
+  );
+}
+
+function AppSteps({ tile, guide }: PlatformStepsProps): JSX.Element {
+  const { setup, ways, notes } = guide;
+  const chosen = useSignal(0);
+  const way = ways[chosen.value] ?? ways[0];
+  return (
+    <>
+      <AddressWarning tile={tile} />
+      <Needs name={tile.name} />
+      {setup.length > 0 && (
+        <details class="setup">
+          <summary>Once for everybody: install it ({formatCount(setup.length, 'step')})</summary>
+          <StepList steps={setup} />
+        </details>
       )}
+      {ways.length > 1 && (
+        <fieldset class="choice">
+          <legend class="vh">When leads arrive</legend>
+          {ways.map(({ title }, index) => (
+            <label key={title}>
+              <input
+                type="radio"
+                name="way"
+                checked={way.title === title}
+                onChange={() => {
+                  chosen.value = index;
+                }}
+              />
+              {title}
+            </label>
+          ))}
+        </fieldset>
+      )}
+      <StepList steps={way.steps} />
+      <h2>What you should see</h2>
+      <p>
+        <RichText>{way.result}</RichText>
+      </p>
+      <h2>Good to know</h2>
+      <ul class="notes">
+        {notes.map((note) => (
+          <li key={note}>
+            <RichText>{note}</RichText>
+          </li>
+        ))}
+      </ul>
     </>
   );
 }
@@ -158,10 +232,10 @@ function Steps({ tile }: { readonly tile: Tile }): JSX.Element {
 interface StepListProps {
   readonly steps: readonly Step[];
   /** The number of the first one. */
-  readonly start: number;
+  readonly start?: number;
 }
 
-const StepList = ({ steps, start }: StepListProps) => (
+const StepList = ({ steps, start = 1 }: StepListProps) => (
   <ol class="steps" start={start}>
     {steps.map((step) => (
       <li key={step.text}>
@@ -171,30 +245,12 @@ const StepList = ({ steps, start }: StepListProps) => (
   </ol>
 );
 
-const WaySteps = ({ way, start }: { readonly way: Way; readonly start: number }) => (
-  <section>
-    {way.title && <h2>{way.title}</h2>}
-    <StepList steps={way.steps} start={start} />
-    {way.title ? <h3>What you should see</h3> : <h2>What you should see</h2>}
-    <p>
-      <RichText>{way.result}</RichText>
-    </p>
-  </section>
-);
-
 const StepText = ({ step: { text, code } }: { readonly step: Step }) => (
   <>
     <p>
       <RichText>{text}</RichText>
     </p>
-    {code !== undefined && (
-      <div class="snippet">
-        <pre>
-          <code>{code}</code>
-        </pre>
-        <CopyButton text={() => code}>Copy</CopyButton>
-      </div>
-    )}
+    {code !== undefined && <Snippet code={code} />}
   </>
 );
 

@@ -24,10 +24,12 @@ const MAX_MINUTES = 10;
 interface FirstPollProps {
   /** The platform that is being connected. Its token has this name, unless the visitor says otherwise. */
   readonly name: string;
+  /** What is waited for. */
+  readonly waitingText: string;
 }
 
 /** Turns green when the consumer of the platform has got an answer, or an event. The others are listed. */
-export function FirstPoll({ name }: FirstPollProps): JSX.Element {
+export function FirstPoll({ name, waitingText }: FirstPollProps): JSX.Element {
   const round = useSignal(0);
   const isEnded = useSignal(false);
   useEffect(() => {
@@ -53,7 +55,10 @@ export function FirstPoll({ name }: FirstPollProps): JSX.Element {
             <ConsumerRow consumer={expected} />
           </ul>
         ) : (
-          <p>{waitingText(list, name, isNamedTwice(consumers, name))}</p>
+          <p>
+            {OTHER_TEXTS[list.kind] ?? waitingText}
+            {isNamedTwice(consumers, name) && ' Several have this name: choose below which one is meant.'}
+          </p>
         )}
       </div>
       <ListDelay />
@@ -80,14 +85,13 @@ export function FirstPoll({ name }: FirstPollProps): JSX.Element {
   );
 }
 
-function waitingText({ kind }: ConsumerList, name: string, isAmbiguous: boolean): string {
-  if (kind === 'not-recorded')
-    return 'This service does not record who polls. Look in the platform whether it has got leads.';
-  if (kind === 'failed') return 'This page cannot watch: its token does not work.';
-  return `Waiting for ${name}, with the token “${name}”…${isAmbiguous ? ' Several have this name: choose below which one is meant.' : ''}`;
-}
+const OTHER_TEXTS: Readonly<Partial<Record<ConsumerList['kind'], string>>> = {
+  'not-recorded': 'This service does not record who polls. Look in the platform whether it has got leads.',
+  failed: 'This page cannot watch: its token does not work.',
+};
 
-interface OthersProps extends FirstPollProps {
+interface OthersProps {
+  readonly name: string;
   readonly consumers: readonly Consumer[];
   readonly expected: Consumer | undefined;
 }

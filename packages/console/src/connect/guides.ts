@@ -9,6 +9,8 @@ import { addressOf, type Platform } from './platforms.ts';
 interface Guides {
   readonly withHooks: readonly Platform[];
   readonly withoutHooks: readonly Platform[];
+  /** Programs that check the signature of a webhook. */
+  readonly verification: { readonly node: string; readonly python: string };
 }
 
 /** Undefined until they are loaded. */

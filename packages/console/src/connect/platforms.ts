@@ -20,6 +20,18 @@ export interface Way {
   readonly result: string;
 }
 
+/** The way without an app: the platform has an address for webhooks, which the visitor subscribes here. */
+export interface WebhookWay {
+  /** Until the visitor has the address. */
+  readonly before: readonly Step[];
+  /** Of the field for the address. */
+  readonly label: string;
+  /** After it was subscribed. */
+  readonly after: readonly Step[];
+  /** When the app is better. */
+  readonly app: string;
+}
+
 export interface Platform {
   /** Part of the address of the page, and of the name of its document. */
   readonly id: string;
@@ -29,7 +41,9 @@ export interface Platform {
   /** `cloud`: it must be able to reach this service over the internet. */
   readonly runs: 'cloud' | 'anywhere' | 'on your machine';
   readonly document: string;
-  /** The steps before those of a way. */
+  /** Undefined if it has none, or if the service sends no webhooks. */
+  readonly webhook?: WebhookWay | undefined;
+  /** What is done once, by a person who may install apps. */
   readonly setup: readonly Step[];
   /** The fastest first. */
   readonly ways: readonly [Way, ...Way[]];
@@ -37,7 +51,7 @@ export interface Platform {
 }
 
 /** What the table of platforms in `@leadtap/contract` does not have. */
-type Guide = Pick<Platform, 'setup' | 'ways' | 'notes'>;
+type Guide = Pick<Platform, 'webhook' | 'setup' | 'ways' | 'notes'>;
 
 /** The address of this service, as the visitor sees it. */
 export interface Address {
@@ -63,14 +77,16 @@ export const addressOf = (baseUrl: string): Address => {
 };
 
 const BURSTS = 'More than 100 leads between two polls: you get all.';
-const AT_ONCE = 'Leads at once';
-const ON_A_SCHEDULE = 'Leads on a schedule';
+const AT_ONCE = 'At once';
+const ON_A_SCHEDULE = 'On a schedule';
 const OWN_TOKEN =
   'Give each automation a token of its own: only then this service knows which of them has read its leads.';
 
 interface Triggers {
   readonly atOnce: string;
   readonly onASchedule: string;
+  /** Before the others, if there is one. */
+  readonly first?: Step;
   /** The step in which the visitor chooses a trigger. */
   readonly choose: (trigger: string) => string;
   readonly next: readonly Step[];
@@ -81,25 +97,42 @@ interface Triggers {
 
 /** Of a platform with two triggers that differ in how soon they start, and in nothing else. */
 function triggerWays(hasInstant: boolean, triggers: Triggers): readonly [Way, ...Way[]] {
-  const { atOnce, onASchedule, choose, next, result, interval } = triggers;
-  const stepsWith = (trigger: string): Step[] => [{ text: choose(trigger) }, ...next];
+  const { first, atOnce, onASchedule, choose, next, result, interval } = triggers;
+  const stepsWith = (trigger: string): Step[] => [
+    ...(first ? [first] : []),
+    { text: choose(trigger) },
+    ...next,
+  ];
   const polled = `${result}, with the next poll: ${interval}.`;
   if (!hasInstant) return [{ title: '', steps: stepsWith(onASchedule), result: polled }];
   return [
     { title: AT_ONCE, steps: stepsWith(atOnce), result: `${result}, within seconds.` },
-    {
-      title: ON_A_SCHEDULE,
-      steps: [{ text: `The same steps, with *${onASchedule}*.` }],
-      result: polled,
-    },
+    { title: ON_A_SCHEDULE, steps: stepsWith(onASchedule), result: polled },
   ];
 }
 
+/** Only if the service sends webhooks. */
+const webhook = (hasHooks: boolean, way: WebhookWay): Pick<Platform, 'webhook'> =>
+  hasHooks ? { webhook: way } : {};
+
+const TEST_IT = 'Send a test lead with the button above.';
+
 const zapier = ({ baseUrl, hasHooks }: Service): Guide => ({
-  setup: [
-    { text: 'Open the invitation to the Leadtap app, which you get from the operator, and accept it.' },
-  ],
+  ...webhook(hasHooks, {
+    before: [
+      {
+        text: 'In Zapier, create a Zap. As its trigger, choose *Webhooks by Zapier* and the event *Catch Hook*. Copy its webhook URL.',
+      },
+    ],
+    label: 'Webhook URL of Zapier',
+    after: [{ text: `${TEST_IT} In Zapier, test the trigger, add your action, and publish the Zap.` }],
+    app: 'The app is better if your Zapier plan has no webhooks.',
+  }),
+  setup: [],
   ways: triggerWays(hasHooks, {
+    first: {
+      text: 'Open the invitation to the Leadtap app, which you get from the operator, and accept it.',
+    },
     atOnce: 'New Lead (Instant)',
     onASchedule: 'New Lead',
     choose: (trigger) =>
@@ -124,13 +157,13 @@ const zapier = ({ baseUrl, hasHooks }: Service): Guide => ({
   ],
 });
 
+/** All parts of the custom app; made with the console. */
+export const MAKE_APP_FILE = 'leadtap-for-make.html';
+
 const make = ({ baseUrl, hasHooks }: Service): Guide => {
   const polling = {
     title: hasHooks ? ON_A_SCHEDULE : '',
     steps: [
-      {
-        text: 'Once: a module of the type *Trigger (polling)* with the name `watchNewLeads`, the label *Watch New Leads* and that connection. *Communication*: `watch-new-leads.communication.iml.json` *Epoch*: `watch-new-leads.epoch.iml.json` *Static parameters*: `watch-new-leads.static-params.iml.json` *Interface*: `watch-new-leads.interface.iml.json` *Samples*: `watch-new-leads.samples.iml.json`',
-      },
       { text: 'Create a scenario, click the plus, search for *Leadtap*, choose *Watch New Leads*.' },
       {
         text: 'Choose *Create a connection*. Enter the token and this base address. *Save* tests them.',
@@ -151,15 +184,6 @@ const make = ({ baseUrl, hasHooks }: Service): Guide => {
   const instant = {
     title: AT_ONCE,
     steps: [
-      {
-        text: 'Once: a webhook of the type *Dedicated* with the name *New leads* and that connection. *Communication*: `new-leads.communication.iml.json` *Attach*: `new-leads.attach.iml.json` *Detach*: `new-leads.detach.iml.json`',
-      },
-      {
-        text: 'Once: a module of the type *Instant trigger (webhook)* with the name `watchLeadEvents`, the label *Watch Lead Events* and that webhook. *Interface*: `watch-lead-events.interface.iml.json` *Samples*: `watch-lead-events.samples.iml.json`',
-      },
-      {
-        text: 'Once: a module of the type *Search* with the name `listLeads`, the label *List Leads* and that connection. *Communication*: `list-leads.communication.iml.json` *Mappable parameters*: `list-leads.mappable-params.iml.json` *Interface*: `list-leads.interface.iml.json` *Samples*: `list-leads.samples.iml.json`',
-      },
       { text: 'Create a scenario, click the plus, search for *Leadtap*, choose *Watch Lead Events*.' },
       {
         text: 'Choose *Create a webhook*, and in it *Create a connection*. Enter the token and this base address.',
@@ -174,12 +198,23 @@ const make = ({ baseUrl, hasHooks }: Service): Guide => {
     result: 'A new lead starts the scenario within seconds. *List Leads* gives a bundle for each new lead.',
   };
   return {
+    ...webhook(hasHooks, {
+      before: [
+        {
+          text: 'In Make, create a scenario that starts with *Webhooks*, *Custom webhook*. Add a webhook, and copy its address.',
+        },
+      ],
+      label: 'Webhook address of Make',
+      after: [
+        {
+          text: `${TEST_IT} Make then knows the fields. Add your next module, and switch the scenario on.`,
+        },
+      ],
+      app: 'The app is better if you need leads of the past, or poll on a schedule.',
+    }),
     setup: [
       {
-        text: 'Once for your organisation, a person with the right to create custom apps creates one with the name `leadtap`, and pastes these files into its tabs. *Base*: `base.iml.json`',
-      },
-      {
-        text: 'Once: a connection of the type *API key* with the name *Leadtap*. *Communication*: `leadtap.communication.iml.json` *Parameters*: `leadtap.params.iml.json`',
+        text: `A person with the right to create custom apps downloads \`${MAKE_APP_FILE}\` and opens it in a browser. It lists the parts of the app in order, with a button that copies each. In Make, under *Custom apps*, create an app named \`leadtap\`, then its parts, and paste them.`,
       },
     ],
     ways: hasHooks ? [instant, polling] : [polling],
@@ -196,7 +231,17 @@ const make = ({ baseUrl, hasHooks }: Service): Guide => {
   };
 };
 
-const n8n = ({ baseUrl, version }: Service): Guide => ({
+const n8n = ({ baseUrl, hasHooks, version }: Service): Guide => ({
+  ...webhook(hasHooks, {
+    before: [
+      {
+        text: 'In n8n, create a workflow that starts with a *Webhook* node, with the HTTP method POST. Copy its production URL, and activate the workflow.',
+      },
+    ],
+    label: 'Production URL of n8n',
+    after: [{ text: `${TEST_IT} The lead is the body of the item.` }],
+    app: 'The node of Leadtap is better if this service cannot reach your n8n: it polls.',
+  }),
   setup: [
     {
       text: `Once, on the machine of n8n, as its user: download \`n8n-nodes-leadtap-${version}.tgz\`, install it with the path of that file, and restart n8n.`,
@@ -229,6 +274,16 @@ const n8n = ({ baseUrl, version }: Service): Guide => ({
 });
 
 const activepieces = ({ baseUrl, hasHooks, version }: Service): Guide => ({
+  ...webhook(hasHooks, {
+    before: [
+      {
+        text: 'In Activepieces, create a flow with the trigger *Catch Webhook*. Copy its live URL, and publish the flow.',
+      },
+    ],
+    label: 'Live URL of Activepieces',
+    after: [{ text: `${TEST_IT} The lead is the body of the trigger.` }],
+    app: 'The piece is better if you want sample leads, or leads of the past.',
+  }),
   setup: [
     {
       text: `Once: download \`leadtap-piece-leadtap-${version}.tgz\`. In Activepieces, under *Settings → Pieces*, choose *Install piece*, *Packed archive*, and upload it. Name: \`@leadtap/piece-leadtap\`, version: \`${version}\`.`,
@@ -260,6 +315,16 @@ const activepieces = ({ baseUrl, hasHooks, version }: Service): Guide => ({
 });
 
 const pipedream = ({ baseUrl, hasHooks }: Service): Guide => ({
+  ...webhook(hasHooks, {
+    before: [
+      {
+        text: 'In Pipedream, create a workflow with the trigger *HTTP / Webhook*. Copy its URL, and deploy the workflow.',
+      },
+    ],
+    label: 'URL of the trigger',
+    after: [{ text: `${TEST_IT} The lead is \`steps.trigger.event.body\`.` }],
+    app: 'The source is better if you want leads of the past as samples.',
+  }),
   setup: [],
   ways: [
     {
@@ -358,6 +423,16 @@ const powerAutomate = ({ baseUrl, host, path, hasHooks }: Service): Guide => {
     result: 'The flow starts within seconds after a new lead, and handles all that are new.',
   };
   return {
+    ...webhook(hasHooks, {
+      before: [
+        {
+          text: 'Create a cloud flow with the trigger *When an HTTP request is received*, which anyone may start. Save it, and copy its URL.',
+        },
+      ],
+      label: 'HTTP URL of the flow',
+      after: [{ text: `${TEST_IT} Use its run to map the fields of the lead.` }],
+      app: 'The connector is better if you need leads of the past, or poll on a schedule.',
+    }),
     setup: [
       {
         text: 'Under *Custom connectors*, choose *New custom connector → Import an OpenAPI file*, and the file `apiDefinition.swagger.json`.',
@@ -381,40 +456,42 @@ const powerAutomate = ({ baseUrl, host, path, hasHooks }: Service): Guide => {
   };
 };
 
-const nodeRed = ({ baseUrl }: Service): Guide => ({
-  setup: [],
-  ways: [
+const nodeRed = ({ baseUrl }: Service): Guide => {
+  const stepsWith = (file: string): Step[] => [
+    { text: `In the menu, *Import*, choose the file \`${file}\`.` },
     {
-      title: AT_ONCE,
-      steps: [
-        { text: 'In the menu, *Import*, choose the file `new-leads-instant.flow.json`.' },
-        {
-          text: 'Double-click its tab and select the icon with the list (*Environment variables*). Set `LEADTAP_TOKEN` to the token and `LEADTAP_URL` to',
-          code: baseUrl,
-        },
-        {
-          text: 'Choose *Deploy*. Put your own nodes between *take the page* and *lead is done*: `msg.payload` is the lead, `msg.topic` its trigger id.',
-        },
-        {
-          text: 'So that a restart loses no position, set in `settings.js` of Node-RED:',
-          code: "contextStorage: { default: { module: 'localfilesystem', config: { flushInterval: 1 } } },",
-        },
-      ],
-      result:
-        'The node *lead is done* shows *waiting for leads*. Each new lead is one message in the debug panel, within a second.',
+      text: 'Double-click its tab and select the icon with the list (*Environment variables*). Set `LEADTAP_TOKEN` to the token and `LEADTAP_URL` to',
+      code: baseUrl,
     },
     {
-      title: ON_A_SCHEDULE,
-      steps: [
-        { text: 'The same steps, with the file `new-leads.flow.json`. Use one of the two flows, not both.' },
-      ],
-      result: 'It polls every 2 minutes. To poll now, press the button of the node *every 2 minutes*.',
+      text: 'Choose *Deploy*. Put your own nodes between *take the page* and *lead is done*: `msg.payload` is the lead, `msg.topic` its trigger id.',
     },
-  ],
-  notes: [
-    'Errors appear at the node *problem*. Nothing is lost: the next poll sends the same request again.',
-  ],
-});
+    {
+      text: 'So that a restart loses no position, set in `settings.js` of Node-RED:',
+      code: "contextStorage: { default: { module: 'localfilesystem', config: { flushInterval: 1 } } },",
+    },
+  ];
+  return {
+    setup: [],
+    ways: [
+      {
+        title: AT_ONCE,
+        steps: stepsWith('new-leads-instant.flow.json'),
+        result:
+          'The node *lead is done* shows *waiting for leads*. Each new lead is one message in the debug panel, within a second.',
+      },
+      {
+        title: ON_A_SCHEDULE,
+        steps: stepsWith('new-leads.flow.json'),
+        result: 'It polls every 2 minutes. To poll now, press the button of the node *every 2 minutes*.',
+      },
+    ],
+    notes: [
+      'Use one of the two flows, not both.',
+      'Errors appear at the node *problem*. Nothing is lost: the next poll sends the same request again.',
+    ],
+  };
+};
 
 const curl = ({ baseUrl }: Service): Platform => ({
   id: 'curl',

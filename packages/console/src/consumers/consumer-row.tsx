@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
-import type { ComponentChildren, JSX } from 'preact';
+import type { JSX } from 'preact';
 import { useId } from 'preact/hooks';
+import { unsubscribe } from '../connect/subscriptions.ts';
 import { Text, visible } from '../text.tsx';
 import type { Consumer, Level } from './consumer.ts';
 import { keyOf } from './expected.ts';
@@ -39,14 +40,10 @@ interface ConsumerProps {
   readonly consumer: Consumer;
 }
 
-interface ConsumerRowProps extends ConsumerProps {
-  /** Further buttons. */
-  readonly children?: ComponentChildren;
-}
-
 /** One consumer as the service diagnoses it: its level, and what it says about it. What to do is shown on demand. */
-export function ConsumerRow({ consumer, children }: ConsumerRowProps): JSX.Element {
+export function ConsumerRow({ consumer }: ConsumerProps): JSX.Element {
   const { level, message, fix, isThisToken, hook } = consumer;
+  const ownHookId = isThisToken ? hook?.id : undefined;
   const isOpen = useSignal(false);
   const id = useId();
   return (
@@ -57,9 +54,9 @@ export function ConsumerRow({ consumer, children }: ConsumerRowProps): JSX.Eleme
       </b>
       <span class="consumer-message">
         <Text>{visible(message)}</Text>
-        {isThisToken && !hook?.id && ' (with the token of this console)'}
+        {isThisToken && !ownHookId && ' (with the token of this console)'}
       </span>
-      {(fix !== null || children !== undefined) && (
+      {(fix !== null || ownHookId !== undefined) && (
         <span class="consumer-buttons">
           {fix !== null && (
             <button
@@ -74,7 +71,7 @@ export function ConsumerRow({ consumer, children }: ConsumerRowProps): JSX.Eleme
               What to do
             </button>
           )}
-          {children}
+          {ownHookId !== undefined && <Unsubscribe id={ownHookId} />}
         </span>
       )}
       {fix !== null && (
@@ -85,6 +82,31 @@ export function ConsumerRow({ consumer, children }: ConsumerRowProps): JSX.Eleme
     </li>
   );
 }
+
+/** Asks before it does so. */
+function Unsubscribe({ id }: { readonly id: string }): JSX.Element {
+  const state = useSignal<'idle' | 'asked' | 'sending' | 'failed'>('idle');
+  const onClick = async () => {
+    if (state.value !== 'asked') {
+      state.value = 'asked';
+      return;
+    }
+    state.value = 'sending';
+    if (!(await unsubscribe(id))) state.value = 'failed';
+  };
+  return (
+    <button type="button" class="small" aria-disabled={state.value === 'sending'} onClick={onClick}>
+      {UNSUBSCRIBE_LABELS[state.value]}
+    </button>
+  );
+}
+
+const UNSUBSCRIBE_LABELS = {
+  idle: 'Unsubscribe',
+  asked: 'Really unsubscribe?',
+  sending: 'Unsubscribing…',
+  failed: 'Not done. Try again',
+} as const;
 
 const ORDER: readonly Level[] = ['error', 'warning', 'unknown', 'good'];
 

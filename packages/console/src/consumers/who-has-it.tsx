@@ -24,9 +24,7 @@ export function WhoHasIt({ lead }: WhoHasItProps): JSX.Element {
   const openedAt = useRef(Date.now());
   const list = consumerList.value;
   const isOld =
-    list.kind === 'listed' &&
-    list.readAt < openedAt.current &&
-    isListOlderThan(lead.createdAt, list.readAt);
+    list.kind === 'listed' && list.readAt < openedAt.current && isListOlderThan(lead.createdAt, list.readAt);
   useConsumerList(isOld ? FIRST_INTERVAL_MS : INTERVAL_MS);
   return (
     <section class="who-has" aria-label="Who has it">

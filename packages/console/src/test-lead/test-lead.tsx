@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { clock, now } from '../clock.ts';
+import { Snippet } from '../connect/snippet.tsx';
 import { consumerList, listDelay, useConsumerList } from '../consumers/consumer-list.ts';
 import { ConsumerName } from '../consumers/consumer-row.tsx';
 import { tokenOf } from '../consumers/expected.ts';
@@ -13,7 +14,7 @@ import { itemOf } from '../leads/selection.ts';
 import { Problem } from '../problem.tsx';
 import { hrefOf } from '../router.ts';
 import { session } from '../session.ts';
-import { CopyButton, shellWord } from '../text.tsx';
+import { shellWord } from '../text.tsx';
 import { formatWait, Time } from '../time.tsx';
 import { closeTestLead, type StoredTestLead, sendTestLead, testLead } from './send.ts';
 
@@ -85,7 +86,7 @@ const Failure = ({ error }: { readonly error: LeadtapError }) => (
           This service does not accept leads over HTTP. Ask the operator to set <code>LEADTAP_INTAKE=on</code>
           , or to send a test lead with this command:
         </p>
-        <Command>{SEND_COMMAND}</Command>
+        <Snippet code={SEND_COMMAND}>Copy command</Snippet>
       </>
     ) : (
       <>
@@ -107,21 +108,14 @@ const SEND_COMMAND = 'npx leadtap leads send-test --company ID';
 const WithoutScope = ({ userId }: { readonly userId: string | undefined }) => (
   <>
     <p>The operator, the person who runs this service, sends a test lead with this command:</p>
-    <Command>{SEND_COMMAND}</Command>
+    <Snippet code={SEND_COMMAND}>Copy command</Snippet>
     <p>Or you send it from this page, with a token that may also send leads. The operator makes it with:</p>
-    <Command>
-      {`npx leadtap token issue --user ${shellWord(userId ?? 'ID')} --name console --scope leads:read --scope leads:write`}
-    </Command>
+    <Snippet
+      code={`npx leadtap token issue --user ${shellWord(userId ?? 'ID')} --name console --scope leads:read --scope leads:write`}
+    >
+      Copy command
+    </Snippet>
   </>
-);
-
-const Command = ({ children }: { readonly children: string }) => (
-  <div class="snippet">
-    <pre>
-      <code>{children}</code>
-    </pre>
-    <CopyButton text={() => children}>Copy command</CopyButton>
-  </div>
 );
 
 /** How far the test lead has come: stored, seen here, got by the first automation. */

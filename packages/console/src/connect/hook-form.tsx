@@ -1,0 +1,146 @@
+import type { HookSend } from '@leadtap/contract';
+import { useSignal } from '@preact/signals';
+import type { JSX, TargetedEvent } from 'preact';
+import { useId } from 'preact/hooks';
+import { expiryOf } from '../claims.ts';
+import { now } from '../clock.ts';
+import { Problem } from '../problem.tsx';
+import { session } from '../session.ts';
+import { CopyButton, shellWord, Text } from '../text.tsx';
+import { formatDay, formatRelative } from '../time.tsx';
+import { guides } from './guides.ts';
+import { Snippet } from './snippet.tsx';
+import { type Subscription, subscribe, subscription } from './subscriptions.ts';
+
+const CHOICES: readonly (readonly [send: HookSend, label: string, about: string])[] = [
+  ['lead', 'One request for each lead', 'The body is the lead. Right for automation platforms.'],
+  ['leads', 'Up to 100 leads in a request', 'Right for a program of yours that gets many leads.'],
+];
+
+interface HookFormProps {
+  /** Of the page: its consumer is the webhook that is subscribed here. */
+  readonly name: string;
+  /** What the address is called there. */
+  readonly label: string;
+}
+
+/** Subscribes an address: from then on each new lead is sent to it. */
+export function HookForm({ name, label }: HookFormProps): JSX.Element {
+  const id = useId();
+  const url = useSignal('');
+  const send = useSignal<HookSend>('lead');
+  const { value: current } = subscription;
+  const state = current?.name === name ? current : undefined;
+  const onSubmit = (event: TargetedEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    void subscribe(name, url.value.trim(), send.value);
+  };
+  return (
+    <>
+      <form class="hook-form" onSubmit={onSubmit} autocomplete="off">
+        <label for={id}>{label}</label>
+        <div class="token-row">
+          <input
+            id={id}
+            type="text"
+            inputMode="url"
+            required
+            placeholder="https://…"
+            spellcheck={false}
+            value={url.value}
+            aria-describedby={`${id}-about`}
+            onInput={({ currentTarget }) => {
+              url.value = currentTarget.value;
+            }}
+          />
+          <button type="submit" aria-disabled={state?.kind === 'sending'}>
+            {state?.kind === 'sending' ? 'Subscribing…' : 'Subscribe'}
+          </button>
+        </div>
+        <fieldset>
+          <legend class="vh">What is sent</legend>
+          {CHOICES.map(([value, title, about]) => (
+            <label key={value}>
+              <input
+                type="radio"
+                name={`${id}-send`}
+                checked={send.value === value}
+                onChange={() => {
+                  send.value = value;
+                }}
+              />
+              <span>
+                {title} <span class="faint">{about}</span>
+              </span>
+            </label>
+          ))}
+        </fieldset>
+        <p id={`${id}-about`} class="faint">
+          New leads from now on. Each is sent until the address answers 2xx, in order, so none is lost.
+        </p>
+      </form>
+      <Lifetime url={url.value} send={send.value} />
+      <Result state={state} />
+    </>
+  );
+}
+
+/** A subscription ends with its token. If that is soon, the operator makes one with a token of its own. */
+function Lifetime({ url, send }: { readonly url: string; readonly send: HookSend }): JSX.Element | null {
+  const { expiresAt, userId = 'ID' } = session.value?.claims ?? {};
+  if (expiresAt === undefined) return null;
+  if (expiryOf(expiresAt, now.value) === 'later')
+    return <p class="faint">It ends with the token of this page, on {formatDay(expiresAt)}.</p>;
+  return (
+    <div class="note">
+      <p>
+        It ends with the token of this page, {formatRelative(expiresAt, now.value)}. For one that stays, the
+        operator runs:
+      </p>
+      <Snippet
+        code={`npx leadtap hooks add --user ${shellWord(userId)} --url ${shellWord(url.trim() || 'URL')} --send ${send}`}
+      />
+    </div>
+  );
+}
+
+function Result({ state }: { readonly state: Subscription | undefined }): JSX.Element {
+  return (
+    <div role="status">
+      {state?.kind === 'failed' && (
+        <>
+          <Problem error={state.error} isOfApi />
+          {state.error.code === 'invalid-hook' && (
+            <p>
+              <Text>{state.error.message}</Text>
+            </p>
+          )}
+        </>
+      )}
+      {state?.kind === 'subscribed' && <Secret state={state} />}
+    </div>
+  );
+}
+
+function Secret({ state }: { readonly state: Subscription & { readonly kind: 'subscribed' } }): JSX.Element {
+  const { hook, isNew } = state;
+  const { verification } = guides.value ?? {};
+  return (
+    <div class="secret">
+      <p>
+        <b>{isNew ? 'Subscribed.' : 'This address was subscribed before.'}</b> Its secret, which this page
+        shows only now. A platform needs none; a program of yours checks with it that a request is of Leadtap.
+      </p>
+      <p>
+        <code>{hook.secret}</code> <CopyButton text={() => hook.secret}>Copy secret</CopyButton>
+      </p>
+      {verification && (
+        <details>
+          <summary>Check the signature, in Node.js or Python</summary>
+          <Snippet code={verification.node} />
+          <Snippet code={verification.python} />
+        </details>
+      )}
+    </div>
+  );
+}
