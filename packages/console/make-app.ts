@@ -5,9 +5,9 @@ const FOLDER = new URL('../../integrations/make/', import.meta.url);
 /** `| part | tab | file |` of the table in README.md, whose first column is empty for further tabs of a part. */
 const ROW = /^\| (.*?) ?\| (.+?) \| `(.+?)` \|$/gm;
 
-const escape = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+const escapeText = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 const withMarks = (text: string): string =>
-  escape(text)
+  escapeText(text)
     .replace(/\*(.+?)\*/g, '<b>$1</b>')
     .replace(/`(.+?)`/g, '<code>$1</code>');
 
@@ -16,7 +16,7 @@ export function renderMakeApp(): string {
   const rows = readFileSync(new URL('README.md', FOLDER), 'utf8').matchAll(ROW);
   const parts = [...rows].map(([, part = '', tab = '', file = '']) => {
     const text = readFileSync(new URL(file, FOLDER), 'utf8');
-    return `${part && `<h2>${withMarks(part)}</h2>\n`}<h3>${escape(tab)} <button>Copy</button></h3>\n<pre>${escape(text)}</pre>`;
+    return `${part && `<h2>${withMarks(part)}</h2>\n`}<h3>${escapeText(tab)} <button>Copy</button></h3>\n<pre>${escapeText(text)}</pre>`;
   });
   return `<!doctype html>
 <html lang="en">

@@ -25,7 +25,8 @@ export function StatusLine({ tab, isCovered }: StatusLineProps): JSX.Element {
         <span class={`pulse ${isStill ? 'paused' : state.kind}`} aria-hidden="true" />
         <span role="status">{isStill ? 'paused' : wordsOf(state)}</span>
         {isPaused.value && !isStopped && <span class="waiting-leads">{waitingCount} new</span>}
-        {newest && (
+        {/* The overview has it, too. */}
+        {tab !== 'overview' && newest && (
           <span class="last-lead">
             last lead <Time at={newest.createdAt} />
           </span>

@@ -96,7 +96,7 @@ describe('Connect', () => {
   });
 
   it('shows the schedule if the service does not say what it offers', async () => {
-    const page = await openTab(service(), 'Check');
+    const page = await openTab(service(), 'Overview');
     await page.route(`${service().url}/`, (route) => route.fulfill({ status: 200 }));
     await page.getByRole('navigation').getByRole('link', { name: 'Connect' }).click();
     await page.getByRole('main').getByRole('link', { name: 'Zapier' }).click();
@@ -105,7 +105,7 @@ describe('Connect', () => {
   });
 
   it('says that the steps could not be loaded, and loads them again', async () => {
-    const page = await openTab(service(), 'Check', { expectedErrors: /platforms/ });
+    const page = await openTab(service(), 'Overview', { expectedErrors: /platforms/ });
     await page.route('**/platforms-*.json', (route) => route.abort(), { times: 1 });
     await page.getByRole('navigation').getByRole('link', { name: 'Connect' }).click();
     await page.getByRole('main').getByRole('link', { name: 'Zapier' }).click();
@@ -127,8 +127,8 @@ describe('Connect', () => {
     await page.goBack();
     await page.getByRole('heading', { name: 'Connect a platform' }).waitFor();
     await page.getByRole('link', { name: 'Python' }).scrollIntoViewIfNeeded();
-    await page.getByRole('navigation').getByRole('link', { name: 'Check' }).click();
-    await page.getByRole('heading', { name: 'Your token' }).waitFor();
+    await page.getByRole('navigation').getByRole('link', { name: 'Overview' }).click();
+    await page.getByText(/^boss · /).waitFor();
     expect(await top()).toBe(0);
   });
 

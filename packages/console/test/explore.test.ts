@@ -161,7 +161,7 @@ describe('Explore', () => {
     await answer(page).locator('summary').first().waitFor();
     const { y = Number.NaN } = (await answer(page).boundingBox()) ?? {};
     expect(y).toBeCloseTo(0, 0);
-    await page.getByRole('navigation').getByRole('link', { name: 'Check' }).click();
+    await page.getByRole('navigation').getByRole('link', { name: 'Overview' }).click();
     await page.getByRole('navigation').getByRole('link', { name: 'Explore' }).click();
     await answer(page).locator('summary').first().waitFor();
     expect(await page.evaluate('scrollY')).toBe(0);

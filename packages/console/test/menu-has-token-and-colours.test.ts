@@ -64,7 +64,7 @@ it('chooses the colours with the arrow keys, and is there without a token', asyn
 
 it('has targets for fingers on a phone, and stays on the screen', async () => {
   const service = await startService();
-  const page = await openTab(service, 'Check', { screen: 'phone' });
+  const page = await openTab(service, 'Overview', { screen: 'phone' });
   await openMenu(page);
   const box = await menu(page).boundingBox();
   expect(box?.x).toBeGreaterThanOrEqual(0);

@@ -64,7 +64,7 @@ const iconText = (page: Page) =>
 describe('the icon of the page', () => {
   it('has the number of leads that arrived in the background, and is plain again when the page is seen', async () => {
     const service = await startService();
-    const page = await openTab(service, 'Check');
+    const page = await openTab(service, 'Overview');
     await untilHeld(service);
     const plain = await page.evaluate<string>(`document.querySelector('link[rel=icon]').href`);
     await setHidden(page, true);
@@ -81,10 +81,10 @@ describe('the icon of the page', () => {
     ).toBeGreaterThan(0);
     await service.add(...many(7));
     await expect.poll(() => iconText(page)).toBe('9+');
-    await expect.poll(() => page.title()).toBe('(10) Check · Leadtap');
+    await expect.poll(() => page.title()).toBe('(10) Overview · Leadtap');
     await setHidden(page, false);
     await expect.poll(() => page.evaluate(`document.querySelector('link[rel=icon]').href`)).toBe(plain);
-    expect(await page.title()).toBe('Check · Leadtap');
+    expect(await page.title()).toBe('Overview · Leadtap');
   });
 });
 

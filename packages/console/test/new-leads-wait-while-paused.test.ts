@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { expectEveryLook } from '../../testing/browser/accessibility.ts';
 import { untilHeld } from '../../testing/harness/held-polls.ts';
 import { startService } from '../../testing/harness/service.ts';
+import { forgetToken } from './support/menu.ts';
 import { openTab } from './support/open-tab.ts';
 import { expectUnmoved, topOf } from './support/rows.ts';
 
@@ -86,12 +87,12 @@ it('still says when the service fails', async () => {
 
 it('ends with the token', async () => {
   const { service, page } = await openPaused();
-  await page.getByRole('navigation').getByRole('link', { name: 'Check' }).click();
-  await page.getByRole('button', { name: 'Check another token' }).click();
+  await page.getByRole('navigation').getByRole('link', { name: 'Overview' }).click();
+  await forgetToken(page);
   await page.getByLabel('Paste the token you were given').fill(await service.token('boss'));
   await page.keyboard.press('Enter');
   await connection(page).getByText('live', { exact: true }).waitFor();
-  expect(await page.title()).toBe('Check · Leadtap');
+  expect(await page.title()).toBe('Overview · Leadtap');
 });
 
 it('does not move a list that is scrolled when it is resumed', async () => {

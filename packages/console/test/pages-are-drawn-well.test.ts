@@ -44,7 +44,7 @@ describe('a page without content has a drawing, the reason and the next step', (
     await page.getByText('The Professional plan is required.').waitFor();
     await page.getByLabel('Paste the token you were given').waitFor();
     await expectEveryLook(page);
-    await page.getByRole('navigation').getByRole('link', { name: 'Check' }).click();
+    await page.getByRole('navigation').getByRole('link', { name: 'Overview' }).click();
     await drawing(page, 'refused').waitFor();
   });
 });
@@ -56,7 +56,7 @@ describe('on a wide screen', () => {
     const page = await openTab(service, 'Leads', { context: { viewport: { width: 2560, height: 1200 } } });
     await page.locator('.lead-row').waitFor();
     expect(await offCentre(page, '.split')).toBeLessThan(2);
-    for (const tab of ['check', 'explore', 'connect']) {
+    for (const tab of ['overview', 'explore', 'connect']) {
       await page.locator(`nav a[href="#${tab}"]`).click();
       await page.locator(`main.tab-${tab} > div`).waitFor();
       expect(await offCentre(page, `main.tab-${tab} > div`)).toBeLessThan(10);

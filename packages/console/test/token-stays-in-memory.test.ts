@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { openPage } from '../../testing/browser/page.ts';
 import { startService } from '../../testing/harness/service.ts';
 import { forgetToken } from './support/menu.ts';
+import { openTab } from './support/open-tab.ts';
 
 /** Everything that a page can leave in the browser, as text. */
 const STORED = `(async () => {
@@ -30,7 +31,7 @@ describe('the token', () => {
     const said: string[] = [];
     page.on('console', (message) => said.push(message.text()));
     await page.goto(`${service.url}/#token=${token}`);
-    await page.getByRole('link', { name: /Femke/ }).waitFor();
+    await page.getByText(/^Last lead/).waitFor();
     expect(page.url()).not.toContain('token');
     expect(await stored(page)).not.toContain(token);
     // The first entry is the page before, the second one this page without the token.
@@ -70,7 +71,7 @@ describe('the token', () => {
     await page.getByText('live', { exact: true }).waitFor();
     await page.reload();
     await page.getByText(/only in the memory of the\s+open page/).waitFor();
-    expect(await page.getByRole('heading').first().innerText()).toBe('Leads');
+    expect(await page.getByRole('heading').first().innerText()).toBe('Check a token');
     await page.getByLabel('Paste the token you were given').fill(await service.token('boss'));
     await page.keyboard.press('Enter');
     await page.getByText('live', { exact: true }).waitFor();
@@ -84,7 +85,7 @@ describe('the token', () => {
     const service = await startService();
     const [createdAt = 0] = await service.add({ fields: { firstName: 'Femke' } });
     const token = await service.token('boss');
-    const page = await openPage(`${service.url}/#token=${token}`, { clipboard: true });
+    const page = await openTab(service, 'Leads', { token, clipboard: true });
     const clipboard = () => page.evaluate<string>('navigator.clipboard.readText()');
     await page.getByRole('button', { name: 'Copy curl' }).click();
     await page.getByText('copied', { exact: true }).waitFor();

@@ -60,7 +60,7 @@ export function HookForm({ name, label }: HookFormProps): JSX.Element {
         <fieldset>
           <legend class="vh">What is sent</legend>
           {CHOICES.map(([value, title, about]) => (
-            <label key={value}>
+            <label key={value} class="send-choice">
               <input
                 type="radio"
                 name={`${id}-send`}

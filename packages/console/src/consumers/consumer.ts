@@ -1,18 +1,9 @@
-import type { Consumer as RecordedConsumer } from '@leadtap/contract';
+import type { Consumer as WireConsumer } from '@leadtap/contract';
 
-export type Level = 'good' | 'warning' | 'error' | 'unknown' | 'inactive';
+export type Level = WireConsumer['level'];
 
-export interface Summary {
-  readonly level: Level;
-  readonly message: string;
-}
-
-export type Consumer = RecordedConsumer & {
-  readonly level: Level;
-  readonly problem: string | null;
-  readonly message: string;
-  readonly fix: string | null;
-  readonly hook: (RecordedConsumer['hook'] & CarryingHook) | null;
+export type Consumer = WireConsumer & {
+  readonly hook: (WireConsumer['hook'] & CarryingHook) | null;
 };
 
 interface CarryingHook {

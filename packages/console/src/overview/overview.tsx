@@ -91,6 +91,8 @@ const isCurrent = (): boolean => feedState.value.kind !== 'retrying' && listDela
 /** The sentence of the service. It is shown only while it is known to be true. */
 function Headline(): JSX.Element {
   const [level, text] = headlineOf();
+  // The first sentence is the answer.
+  const [first = '', rest] = text.split(/(?<=\.) (.*)/s);
   return (
     <div role="status">
       <h1 class={`headline ${level}`}>
@@ -98,10 +100,11 @@ function Headline(): JSX.Element {
           <span class="after-200ms">Asking the service…</span>
         ) : (
           <>
-            <Sign level={level} /> {text}
+            <Sign level={level} /> {first}
           </>
         )}
       </h1>
+      {rest && <p>{rest}</p>}
     </div>
   );
 }

@@ -1,10 +1,13 @@
+import type { Consumers } from '@leadtap/contract';
 import type { Page } from 'playwright-core';
 import type { Consumer, Level } from '../../src/consumers/consumer.ts';
 
-const OF_NOBODY: Omit<Consumer, 'name' | 'level' | 'message'> = {
+const TIME = '2026-01-01T00:00:00.000Z';
+
+const OTHERS: Omit<Consumer, 'name' | 'level' | 'message'> = {
   ...{ tokenId: null, isThisToken: false, state: 'active', problem: null, fix: null, hook: null },
-  ...{ firstPollAt: '2026-01-01T00:00:00.000Z', lastPollAt: '2026-01-01T00:00:00.000Z', lastStatus: 200 },
-  ...{ usualIntervalS: 120, confirmedThrough: null, deliveredThrough: null, gaps: [] },
+  ...{ firstPollAt: TIME, lastPollAt: TIME, lastStatus: 200, usualIntervalS: 120 },
+  ...{ confirmedThrough: null, deliveredThrough: null, gaps: [] },
   ...{ pendingLeads: 0, pendingSince: null, skippedLeads: 0, skippedSince: null },
   ...{ tokenEnded: null, isAwaited: false },
 };
@@ -14,13 +17,9 @@ export const consumer = (
   level: Level,
   message: string,
   others: Partial<Consumer> = {},
-): Consumer => ({ ...OF_NOBODY, tokenId: name, name, level, message, ...others });
+): Consumer => ({ ...OTHERS, tokenId: name, name, level, message, ...others });
 
-export interface Diagnosis {
-  readonly summary: { readonly level: Level; readonly message: string };
-  readonly consumers: readonly Consumer[];
+/** In place of what the service says, for situations that would need failing platforms or hours. */
+export async function diagnose(page: Page, read: () => Consumers): Promise<void> {
+  await page.route('**/automation/consumers', (route) => route.fulfill({ json: read() }));
 }
-
-/** Instead of what the service says, for situations that take hours or failing platforms. */
-export const diagnose = (page: Page, read: () => Diagnosis): Promise<void> =>
-  page.route('**/automation/consumers', (route) => route.fulfill({ json: read() }));

@@ -12,7 +12,7 @@ export interface TabOptions extends PageOptions {
 /** Opens the console with a token, as the demo's address does, and then one of its tabs. */
 export async function openTab(
   service: TestService,
-  tab: 'Check' | 'Leads' | 'Explore' | 'Connect',
+  tab: 'Overview' | 'Leads' | 'Explore' | 'Connect',
   { user = 'boss', token, ...options }: TabOptions = {},
 ): Promise<Page> {
   const given = token ?? (await service.token(user));
