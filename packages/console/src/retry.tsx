@@ -1,6 +1,6 @@
+import type { Consumer } from '@leadtap/contract';
 import type { JSX } from 'preact';
 import { clock, now } from './clock.ts';
-import type { Consumer } from './consumers/consumer.ts';
 import { consumerList } from './consumers/consumer-list.ts';
 import { ConsumerName } from './consumers/consumer-row.tsx';
 import { type FeedState, retryNow } from './feed.ts';

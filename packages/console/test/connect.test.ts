@@ -103,7 +103,9 @@ describe('Connect', () => {
       const isHeld = ['n8n', 'node-red', 'typescript'].includes(id);
       expect([
         id,
-        /Leads at once|At once|\(Instant\)|\(instant\)|Lead Events|\(at once\)|as soon as|within seconds/.test(text),
+        /Leads at once|At once|\(Instant\)|\(instant\)|Lead Events|\(at once\)|as soon as|within seconds/.test(
+          text,
+        ),
       ]).toEqual([id, isHeld]);
     }
   });

@@ -1,7 +1,7 @@
+import type { Consumer } from '@leadtap/contract';
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import type { Consumer } from '../consumers/consumer.ts';
 import {
   type ConsumerList,
   checkNow,

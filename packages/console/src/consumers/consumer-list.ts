@@ -3,19 +3,13 @@
  * requested only while a part of the page shows it and the page is visible.
  */
 import type { LeadtapError } from '@leadtap/client';
-import { CONSUMERS_PATH, type Consumers as WireConsumers } from '@leadtap/contract';
+import { CONSUMERS_PATH, type Consumers } from '@leadtap/contract';
 import { effect, signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { clock } from '../clock.ts';
 import { feedState, reportContact } from '../feed.ts';
 import { baseUrl, lastLimits, observedFetch, toConnectionError, toResponseError } from '../service.ts';
 import { session } from '../session.ts';
-import type { Consumer } from './consumer.ts';
-
-interface Consumers {
-  readonly summary: WireConsumers['summary'];
-  readonly consumers: readonly Consumer[];
-}
 
 export type ConsumerList =
   | { readonly kind: 'loading' }

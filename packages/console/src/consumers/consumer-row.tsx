@@ -1,10 +1,12 @@
+import type { Consumer } from '@leadtap/contract';
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useId } from 'preact/hooks';
 import { unsubscribe } from '../connect/subscriptions.ts';
 import { Text, visible } from '../text.tsx';
-import type { Consumer, Level } from './consumer.ts';
 import { keyOf } from './expected.ts';
+
+export type Level = Consumer['level'];
 
 const SIGNS: Readonly<Record<Level, readonly [sign: string, word: string]>> = {
   good: ['✓', 'Good'],

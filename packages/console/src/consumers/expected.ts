@@ -1,7 +1,8 @@
 /** Which consumer is that of a platform. */
+
+import type { Consumer } from '@leadtap/contract';
 import { effect, signal } from '@preact/signals';
 import { session } from '../session.ts';
-import type { Consumer } from './consumer.ts';
 
 /** The keys that the visitor has chosen, by the name of the platform. Empty: the one that has its name. */
 export const chosenKeys = signal<Readonly<Record<string, string>>>({});

@@ -1,4 +1,5 @@
 import type { Lead } from '@leadtap/client';
+import type { Consumer } from '@leadtap/contract';
 import { leadStateOf } from '@leadtap/contract';
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
@@ -6,7 +7,6 @@ import { useId, useRef } from 'preact/hooks';
 import { explain, Problem } from '../problem.tsx';
 import { hrefOf } from '../router.ts';
 import { Text, visible } from '../text.tsx';
-import type { Consumer } from './consumer.ts';
 import { consumerList, isListOlderThan, listDelay, useConsumerList } from './consumer-list.ts';
 import { ConsumerName } from './consumer-row.tsx';
 import { keyOf } from './expected.ts';

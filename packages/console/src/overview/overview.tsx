@@ -1,7 +1,6 @@
 import type { JSX } from 'preact';
-import type { Level } from '../consumers/consumer.ts';
 import { consumerList, isListOlderThan, listDelay, useConsumerList } from '../consumers/consumer-list.ts';
-import { ConsumerRows, Sign } from '../consumers/consumer-row.tsx';
+import { ConsumerRows, type Level, Sign } from '../consumers/consumer-row.tsx';
 import { ListDelay } from '../consumers/who-has-it.tsx';
 import { EmptyState } from '../empty-state.tsx';
 import { feedState, leads } from '../feed.ts';

@@ -1,10 +1,10 @@
 /** Sends a test lead when the visitor asks for it, and keeps what is known of it. */
 import type { LeadtapError } from '@leadtap/client';
+import type { Consumer } from '@leadtap/contract';
 import { LEADS_PATH, leadStateOf, type WrittenLead } from '@leadtap/contract';
 import { effect, signal } from '@preact/signals';
 import { clock } from '../clock.ts';
-import type { Consumer } from '../consumers/consumer.ts';
-import { consumerList } from '../consumers/consumer-list.ts';
+import { checkNow, consumerList } from '../consumers/consumer-list.ts';
 import { tokenOf } from '../consumers/expected.ts';
 import { testLead as content } from '../contract-texts.json';
 import { baseUrl, observedFetch, toConnectionError, toResponseError } from '../service.ts';
@@ -54,7 +54,9 @@ export async function sendTestLead(platform?: string): Promise<void> {
   const result = await send(sender.token, platform);
   if (session.peek() !== sender) return;
   testLead.value = result;
-  if (result.kind === 'stored') id = '';
+  if (result.kind !== 'stored') return;
+  id = '';
+  checkNow();
 }
 
 async function send(token: string, platform: string | undefined): Promise<TestLead> {

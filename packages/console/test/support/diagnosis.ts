@@ -1,6 +1,5 @@
-import type { Consumers } from '@leadtap/contract';
+import type { Consumer, Consumers } from '@leadtap/contract';
 import type { Page } from 'playwright-core';
-import type { Consumer, Level } from '../../src/consumers/consumer.ts';
 
 const TIME = '2026-01-01T00:00:00.000Z';
 
@@ -14,7 +13,7 @@ const OTHERS: Omit<Consumer, 'name' | 'level' | 'message'> = {
 
 export const consumer = (
   name: string,
-  level: Level,
+  level: Consumer['level'],
   message: string,
   others: Partial<Consumer> = {},
 ): Consumer => ({ ...OTHERS, tokenId: name, name, level, message, ...others });
