@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { DOWNLOADS } from '../downloads.ts';
+import { renderMakeApp } from '../make-app.ts';
 import { fillIn } from '../src/connect/fill-in.ts';
-import { addressOf, platforms } from '../src/connect/platforms.ts';
+import { addressOf, MAKE_APP_FILE, platforms } from '../src/connect/platforms.ts';
 import { pythonProgram, SHELL_LOOP, typeScriptProgram } from '../src/connect/programs.ts';
 import { ARCHIVES, VERSION } from './support/archives.ts';
 
@@ -19,10 +20,14 @@ const PLATFORMS = [true, false].flatMap((hasHooks) =>
   platforms({ ...addressOf(BASE_URL), hasHooks, version: VERSION }).map((platform) => ({
     ...platform,
     with: hasHooks ? 'with webhooks' : 'without webhooks',
-    steps: [...platform.setup, ...platform.ways.flatMap((way) => way.steps)],
+    steps: [
+      ...(platform.webhook ? [...platform.webhook.before, ...platform.webhook.after] : []),
+      ...platform.setup,
+      ...platform.ways.flatMap((way) => way.steps),
+    ],
   })),
 );
-const OFFERED: readonly string[] = [...DOWNLOADS.map((path) => basename(path)), ...ARCHIVES];
+const OFFERED: readonly string[] = [...DOWNLOADS.map((path) => basename(path)), MAKE_APP_FILE, ...ARCHIVES];
 const MADE_BY_THE_VISITOR = ['leads.sh', 'leads.mjs', 'leads.py', 'settings.js'];
 const CODE = /`([^`]+)`/g;
 const LABEL = /\*([^*]+)\*/g;
@@ -55,7 +60,7 @@ describe.each(PLATFORMS)('$name $with', ({ id, document, steps, ways, notes }) =
   it('names no folder of the repository, and only files that it offers or that the visitor makes', () => {
     const codes = marked(texts, CODE);
     expect(texts.filter((text) => /repository|integrations\/|docs\//.test(text))).toEqual([]);
-    const files = codes.filter((code) => /^[\w.-]+\.(json|rb|mjs|js|py|sh|tgz)$/.test(code));
+    const files = codes.filter((code) => /^[\w.-]+\.(json|rb|mjs|js|py|sh|tgz|html)$/.test(code));
     const others = files.filter((file) => !OFFERED.includes(file));
     expect(others.filter((file) => !MADE_BY_THE_VISITOR.includes(file))).toEqual([]);
   });
@@ -85,6 +90,18 @@ describe('programs are those of the documents, which are tested', () => {
 });
 
 describe('downloads', () => {
+  it('the parts of the app for Make are all in one file, in the order of its table', () => {
+    const page = renderMakeApp();
+    const readme = read(MAKE_APP);
+    const files = [...readme.matchAll(/\| `([\w./-]+\.json)` \|$/gm)].map(([, file = '']) => file);
+    expect(files).toHaveLength(17);
+    const texts = [...page.matchAll(/<pre>([\s\S]*?)<\/pre>/g)].map(([, text = '']) =>
+      text.replaceAll('&lt;', '<').replaceAll('&amp;', '&'),
+    );
+    expect(texts).toEqual(files.map((file) => read(`integrations/make/${file}`)));
+    expect(fillIn(MAKE_APP_FILE, page, 'http://10.0.0.7:8080/api')).not.toContain('leads.example.com');
+  });
+
   it.each(DOWNLOADS)('%s has the address of the service wherever it has an example', (path) => {
     const text = fillIn(basename(path), read(`integrations/${path}`), 'http://10.0.0.7:8080/api');
     expect(text).not.toMatch(/leads\.example\.com|127\.0\.0\.1:3000/);

@@ -125,8 +125,13 @@ const zapier = ({ baseUrl, hasHooks }: Service): Guide => ({
       },
     ],
     label: 'Webhook URL of Zapier',
-    after: [{ text: `${TEST_IT} In Zapier, test the trigger, add your action, and publish the Zap.` }],
-    app: 'The app is better if your Zapier plan has no webhooks.',
+    after: [
+      { text: `${TEST_IT} In Zapier, choose *Test trigger*, add an action, and *Publish* the Zap.` },
+      {
+        text: 'Before you switch the Zap off, unsubscribe: Zapier answers 200 then, too, and drops the leads.',
+      },
+    ],
+    app: 'The app is better if your Zapier plan has no webhooks, and offers custom fields by their names.',
   }),
   setup: [],
   ways: triggerWays(hasHooks, {
@@ -210,7 +215,7 @@ const make = ({ baseUrl, hasHooks }: Service): Guide => {
           text: `${TEST_IT} Make then knows the fields. Add your next module, and switch the scenario on.`,
         },
       ],
-      app: 'The app is better if you need leads of the past, or poll on a schedule.',
+      app: 'The app is better if one run is to read many leads, on a schedule.',
     }),
     setup: [
       {
@@ -235,12 +240,14 @@ const n8n = ({ baseUrl, hasHooks, version }: Service): Guide => ({
   ...webhook(hasHooks, {
     before: [
       {
-        text: 'In n8n, create a workflow that starts with a *Webhook* node, with the HTTP method POST. Copy its production URL, and activate the workflow.',
+        text: 'In n8n, create a workflow that starts with a *Webhook* node. Set *HTTP Method* to *POST*. Copy its *Production URL*, and *Publish* the workflow.',
       },
     ],
     label: 'Production URL of n8n',
-    after: [{ text: `${TEST_IT} The lead is the body of the item.` }],
-    app: 'The node of Leadtap is better if this service cannot reach your n8n: it polls.',
+    after: [
+      { text: `${TEST_IT} It is under *Executions*. In your nodes, the lead is \`{{ $json.body }}\`.` },
+    ],
+    app: 'Our node is better if this service cannot reach your n8n.',
   }),
   setup: [
     {
@@ -277,12 +284,12 @@ const activepieces = ({ baseUrl, hasHooks, version }: Service): Guide => ({
   ...webhook(hasHooks, {
     before: [
       {
-        text: 'In Activepieces, create a flow with the trigger *Catch Webhook*. Copy its live URL, and publish the flow.',
+        text: 'In Activepieces, create a flow with the trigger *Webhook*, *Catch Webhook*. Copy its *Live URL*, without `/sync` at the end, and *Publish* the flow.',
       },
     ],
     label: 'Live URL of Activepieces',
-    after: [{ text: `${TEST_IT} The lead is the body of the trigger.` }],
-    app: 'The piece is better if you want sample leads, or leads of the past.',
+    after: [{ text: `${TEST_IT} It is under *Runs*. In your steps, the lead is \`trigger['body']\`.` }],
+    app: 'The piece is better if you want sample leads to map, or if this service cannot reach your Activepieces.',
   }),
   setup: [
     {
@@ -318,12 +325,19 @@ const pipedream = ({ baseUrl, hasHooks }: Service): Guide => ({
   ...webhook(hasHooks, {
     before: [
       {
-        text: 'In Pipedream, create a workflow with the trigger *HTTP / Webhook*. Copy its URL, and deploy the workflow.',
+        text: 'In Pipedream, create a workflow with the trigger *HTTP / Webhook*, *New Requests*. Copy its URL.',
       },
     ],
     label: 'URL of the trigger',
-    after: [{ text: `${TEST_IT} The lead is \`steps.trigger.event.body\`.` }],
-    app: 'The source is better if you want leads of the past as samples.',
+    after: [
+      {
+        text: `${TEST_IT} Choose it in the list of events: the lead is \`steps.trigger.event.body\`. Add your steps, and deploy the workflow.`,
+      },
+      {
+        text: 'Before you disable the workflow, unsubscribe: what Pipedream answers then is not documented.',
+      },
+    ],
+    app: 'Our source is better if you want signatures to be checked, or your newest leads as samples.',
   }),
   setup: [],
   ways: [
@@ -426,12 +440,12 @@ const powerAutomate = ({ baseUrl, host, path, hasHooks }: Service): Guide => {
     ...webhook(hasHooks, {
       before: [
         {
-          text: 'Create a cloud flow with the trigger *When an HTTP request is received*, which anyone may start. Save it, and copy its URL.',
+          text: "Create a cloud flow with the trigger *When an HTTP request is received*. At *Who can trigger the flow?* choose *Anyone*. Add your steps: the fields of the lead are `triggerBody()?['fullName']` and so on. Save the flow, and copy the URL of the trigger.",
         },
       ],
-      label: 'HTTP URL of the flow',
-      after: [{ text: `${TEST_IT} Use its run to map the fields of the lead.` }],
-      app: 'The connector is better if you need leads of the past, or poll on a schedule.',
+      label: 'URL of the trigger',
+      after: [{ text: `${TEST_IT} It is in the run history.` }],
+      app: 'The connector is better if your organisation does not allow flows that anyone can start.',
     }),
     setup: [
       {

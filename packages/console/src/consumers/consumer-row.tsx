@@ -45,7 +45,7 @@ interface ConsumerProps {
 /** One consumer as the service diagnoses it: its level, and what it says about it. What to do is shown on demand. */
 export function ConsumerRow({ consumer }: ConsumerProps): JSX.Element {
   const { level, message, fix, isThisToken, hook } = consumer;
-  const ownHookId = isThisToken ? hook?.id : undefined;
+  const ownHookId = isThisToken ? hook?.id : null;
   const isOpen = useSignal(false);
   const id = useId();
   return (
@@ -58,7 +58,7 @@ export function ConsumerRow({ consumer }: ConsumerProps): JSX.Element {
         <Text>{visible(message)}</Text>
         {isThisToken && !ownHookId && ' (with the token of this console)'}
       </span>
-      {(fix !== null || ownHookId !== undefined) && (
+      {(fix !== null || ownHookId) && (
         <span class="consumer-buttons">
           {fix !== null && (
             <button
@@ -73,7 +73,7 @@ export function ConsumerRow({ consumer }: ConsumerProps): JSX.Element {
               What to do
             </button>
           )}
-          {ownHookId !== undefined && <Unsubscribe id={ownHookId} />}
+          {ownHookId && <Unsubscribe id={ownHookId} />}
         </span>
       )}
       {fix !== null && (
