@@ -8,10 +8,16 @@ import {
 } from '@leadtap/contract';
 import { toJson } from './source-text.ts';
 
-/** Of requests that have a body. The console sends only test leads. */
+/** Of requests that have a body. The console sends test leads, and subscribes webhooks. */
 const STATUSES_OF_BODIES: readonly number[] = [409, 413, 415, 422];
+const OF_ITS_BODIES: readonly ProblemCode[] = [
+  'invalid-lead',
+  'too-many-hooks',
+  'invalid-hook',
+  'hook-host-not-allowed',
+];
 const isShown = (code: ProblemCode): boolean =>
-  code === 'invalid-lead' || !STATUSES_OF_BODIES.includes(PROBLEMS[code].status);
+  OF_ITS_BODIES.includes(code) || !STATUSES_OF_BODIES.includes(PROBLEMS[code].status);
 
 /** packages/console/src/contract-texts.json: the texts that the console shows, because the whole contract would double its size. */
 export const consoleTexts = (): string =>
