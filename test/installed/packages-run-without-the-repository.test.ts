@@ -179,6 +179,7 @@ describe('the package leadtap', () => {
     expect(text).toContain('`npx leadtap demo --json`');
     const address = text.trim().split('\n').at(-1) ?? '';
     const page = await openPage(address);
+    await page.getByRole('navigation').getByRole('link', { name: 'Leads' }).click();
     await expect.poll(() => page.locator('.lead-row').count()).toBeGreaterThan(20);
     const [baseUrl, token] = address.split('/#token=');
     const OPTIONS = JSON.stringify({ baseUrl, token, since: '2020-01-01T00:00:00Z' });

@@ -15,13 +15,16 @@ const openTab = (page: Page, tab: string) =>
   page.getByRole('navigation').getByRole('link', { name: tab, exact: true }).click();
 
 const SHOTS: readonly Shot[] = [
-  { name: 'console-leads', show: (page) => page.getByText('live', { exact: true }).waitFor() },
   {
-    name: 'console-check',
+    name: 'console-overview',
     screen: 'desktop',
+    show: (page) => page.locator('.consumer').first().waitFor(),
+  },
+  {
+    name: 'console-leads',
     show: async (page) => {
-      await openTab(page, 'Check');
-      await page.getByRole('heading', { level: 1 }).waitFor();
+      await openTab(page, 'Leads');
+      await page.getByText('live', { exact: true }).waitFor();
     },
   },
   {
@@ -41,10 +44,8 @@ const SHOTS: readonly Shot[] = [
     screen: 'desktop',
     show: async (page) => {
       await openTab(page, 'Connect');
-      await page.getByRole('main').getByRole('link', { name: 'n8n' }).click();
-      await page.getByLabel('The token of n8n is').selectOption({ index: 1 }, { timeout: 60_000 });
-      await page.locator('.first-poll.seen').waitFor();
-      await page.evaluate('document.querySelector(".first-poll").scrollIntoView({ block: "end" })');
+      await page.getByRole('main').getByRole('link', { name: 'Any URL' }).click();
+      await page.getByLabel('Address that gets the leads').fill('https://hooks.zapier.com/hooks/catch/1/a/');
     },
   },
   {

@@ -10,7 +10,7 @@ import {
   type TestService,
 } from '../../testing/harness/service.ts';
 import { addHistorical } from './support/historical-leads.ts';
-import { openTab } from './support/open-tab.ts';
+import { openTab, showTab } from './support/open-tab.ts';
 import { expectUnmoved, topOf } from './support/rows.ts';
 
 const ENDPOINT = '**/automation/new-leads*';
@@ -236,6 +236,7 @@ describe('a search', () => {
     const page = await openPage(service.url);
     await page.clock.install();
     await page.evaluate(`location.hash = '#token=${await service.token('boss')}'`);
+    await showTab(page, 'Leads');
     await row(page, 'Lead 1.').first().waitFor();
     await untilHeld(service);
     await leaveRequests(service, 'boss', 30);
@@ -509,6 +510,7 @@ describe('the plot', () => {
     const page = await openPage(service.url);
     const requests = countOlder(page);
     await page.evaluate(`location.hash = '#token=${await service.token('boss')}'`);
+    await showTab(page, 'Leads');
     await page.getByText(/^7[34]\d loaded leads/).waitFor();
     expect(await page.locator('.plot figcaption').innerText()).toMatch(/^\d of 24 h$/);
     const label = await plot(page).getAttribute('aria-label');

@@ -6,7 +6,7 @@ import { findOverflow, openPage } from '../../testing/browser/page.ts';
 import { untilHeld } from '../../testing/harness/held-polls.ts';
 import { startService } from '../../testing/harness/service.ts';
 import { addHistorical } from './support/historical-leads.ts';
-import { openTab } from './support/open-tab.ts';
+import { openTab, showTab } from './support/open-tab.ts';
 import { expectUnmoved, topOf } from './support/rows.ts';
 
 const named = (firstName: string) => ({ fields: { firstName } });
@@ -113,6 +113,7 @@ describe('the list', () => {
     );
     await page.clock.install();
     await page.evaluate(`location.hash = '#token=${await service.token('boss')}'`);
+    await showTab(page, 'Leads');
     await row(page, 'Lead 99.').waitFor();
     const ages = () =>
       page.evaluate<string[]>(

@@ -7,7 +7,7 @@ import { beforeQuestion } from '../../testing/harness/before-question.ts';
 import { untilHeld } from '../../testing/harness/held-polls.ts';
 import { leaveRequests, startService, type TestService } from '../../testing/harness/service.ts';
 import { addAutomation } from './support/automation.ts';
-import { openTab } from './support/open-tab.ts';
+import { openTab, showTab } from './support/open-tab.ts';
 
 const ENDPOINT = '**/automation/new-leads*';
 
@@ -28,6 +28,7 @@ describe('before there are leads', () => {
     const page = await openPage(service.url);
     await page.route(ENDPOINT, () => undefined);
     await page.evaluate(`location.hash = '#token=${await service.token('boss')}'`);
+    await showTab(page, 'Leads');
     const skeleton = page.getByText('Loading the leads…');
     await skeleton.waitFor({ state: 'attached' });
     const delay = `getComputedStyle(document.querySelector('.skeleton')).animationDelay`;
@@ -40,6 +41,7 @@ describe('before there are leads', () => {
     const service = await startService();
     const page = await openTab(service, 'Leads', { clipboard: true });
     await page.getByText('They appear here by themselves.').waitFor();
+    await page.getByRole('button', { name: 'Send a test lead' }).click();
     await page.getByRole('button', { name: 'Copy command' }).first().click();
     await page.getByText('copied', { exact: true }).waitFor();
     expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe(
@@ -146,6 +148,7 @@ describe('while they are shown', () => {
     const page = await openPage(service.url);
     await page.clock.install();
     await page.evaluate(`location.hash = '#token=${await service.token('boss')}'`);
+    await showTab(page, 'Leads');
     await page.locator('.lead-row').waitFor();
     await page.getByRole('region', { name: 'Who has it' }).getByText('n8n').waitFor();
     await untilHeld(service);
@@ -157,7 +160,7 @@ describe('while they are shown', () => {
       return page.getByText(/Continues by itself in \d+ min\./).isVisible();
     };
     await expect.poll(isCounting).toBe(true);
-    await page.getByText('“n8n” polls most often, every 4 s.').waitFor();
+    await page.getByText('n8n polls most often, every 4 s.').waitFor();
     const minutes = async () => Number(/in (\d+) min/.exec(await page.locator('.retry').innerText())?.[1]);
     const before = await minutes();
     await page.clock.fastForward('03:00');
@@ -206,7 +209,7 @@ describe('while they are shown', () => {
       page.getByRole('region', { name: 'Connection' }),
       page.getByRole('region', { name: 'Who has it' }),
     ];
-    await whoHasIt.getByText('No automation polls').waitFor();
+    await whoHasIt.getByText('No automation gets leads').waitFor();
     await live(page);
     await untilHeld(service);
     // The page itself asks for nothing: the service ends the held request.
@@ -239,6 +242,7 @@ describe('while they are shown', () => {
     const page = await openPage(service.url);
     await page.clock.install();
     await page.evaluate(`location.hash = '#token=${await service.token('boss')}'`);
+    await showTab(page, 'Leads');
     await page.getByText('checks every 15 s').waitFor();
     await service.add({ fields: { firstName: 'Second' } });
     await page.clock.fastForward('00:16');

@@ -4,6 +4,7 @@ import { expectAccessible } from '../../testing/browser/accessibility.ts';
 import { openPage } from '../../testing/browser/page.ts';
 import { startService } from '../../testing/harness/service.ts';
 import { forgetToken } from './support/menu.ts';
+import { openTab } from './support/open-tab.ts';
 
 const focused = (page: Page) => page.evaluate<string>('document.activeElement.innerText.split("\\n")[0]');
 const heading = (page: Page) => page.locator('.detail h1').innerText();
@@ -11,7 +12,7 @@ const heading = (page: Page) => page.locator('.detail h1').innerText();
 async function openWithLeads(): Promise<Page> {
   const service = await startService();
   await service.add(...['Carl', 'Beth', 'Anna'].map((firstName) => ({ fields: { firstName } })));
-  const page = await openPage(`${service.url}/#token=${await service.token('boss')}`);
+  const page = await openTab(service, 'Leads');
   await page.locator('.detail h1').getByText('Anna').waitFor();
   return page;
 }
@@ -67,7 +68,7 @@ it('has the focus in a sensible place at the start, and after Clear, Forget and 
   await page.keyboard.insertText(await service.token('boss'));
   await page.keyboard.press('Enter');
   await expect.poll(focusedName).toBe('main');
-  await page.getByRole('link', { name: 'See the leads' }).click();
+  await page.getByRole('link', { name: 'Last lead' }).click();
   await page.locator('.lead-row').waitFor();
   await page.getByLabel('Filter the loaded leads').fill('nothing like this');
   await page.getByRole('button', { name: 'Clear the filter' }).click();
@@ -106,7 +107,8 @@ it('leaves keys with Ctrl, Alt and Meta to the browser', async () => {
 
 it('reaches everything with Tab, beginning with a way past the tabs', async () => {
   const page = await openWithLeads();
-  await page.keyboard.press('Tab');
+  await page.keyboard.press('Shift+Tab');
+  await page.keyboard.press('Shift+Tab');
   expect(await focused(page)).toBe('Skip to the content');
   await page.keyboard.press('Enter');
   expect(await page.evaluate<string>('document.activeElement.id')).toBe('main');

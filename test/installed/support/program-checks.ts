@@ -24,6 +24,7 @@ const FILE_NAME = /[\w.-]+-[\w-]{8}\.(?:json|mjs|rb|tgz)/g;
 
 async function expectConsole(url: string, token: string): Promise<void> {
   const page = await openPage(`${url}/#token=${token}`);
+  await page.getByRole('navigation').getByRole('link', { name: 'Leads' }).click();
   await expect.poll(() => page.locator('.lead-row').count()).toBe(IMPORTED.length);
   const [script = ''] = /console\/index-[\w-]+\.js/.exec(await readText(url)) ?? [];
   const names = new Set((await readText(`${url}/${script}`)).match(FILE_NAME));

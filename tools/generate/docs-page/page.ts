@@ -38,7 +38,7 @@ ${codeBlock(`curl -i -H "Authorization: Bearer $LEADTAP_TOKEN" \\\n  '${endpoint
 }
 
 /** The tabs of the console. The server removes them where the console is switched off. */
-const CONSOLE_LINKS = html`<!--console--><a href="./#check">Check</a>
+const CONSOLE_LINKS = html`<!--console--><a href="./#overview">Overview</a>
 <a href="./#leads">Leads</a>
 <a href="./#explore">Explore</a>
 <a href="./#connect">Connect</a>

@@ -9,14 +9,19 @@ export interface TabOptions extends PageOptions {
   readonly token?: string;
 }
 
+export type Tab = 'Overview' | 'Leads' | 'Explore' | 'Connect';
+
+export const showTab = (page: Page, tab: Tab): Promise<void> =>
+  page.getByRole('navigation').getByRole('link', { name: tab, exact: true }).click();
+
 /** Opens the console with a token, as the demo's address does, and then one of its tabs. */
 export async function openTab(
   service: TestService,
-  tab: 'Overview' | 'Leads' | 'Explore' | 'Connect',
+  tab: Tab,
   { user = 'boss', token, ...options }: TabOptions = {},
 ): Promise<Page> {
   const given = token ?? (await service.token(user));
   const page = await openPage(`${service.url}/${given === '' ? '' : `#token=${given}`}`, options);
-  await page.getByRole('navigation').getByRole('link', { name: tab, exact: true }).click();
+  await showTab(page, tab);
   return page;
 }

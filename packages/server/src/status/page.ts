@@ -328,9 +328,8 @@ function* systemFacts(report: StatusReport): Generator<SystemFact> {
   yield { name: 'Last backup', text: backupOf(backup, report) };
   if (database.reachable)
     yield { name: 'Last lead', text: leads.latestAt === null ? html`none` : ago(leads.latestAt, report) };
-  if (redis === null) yield { name: 'Redis', text: html`not configured` };
-  else if (redis.reachable) yield { name: 'Redis', text: html`reachable, limits are shared` };
-  else yield { name: 'Redis', text: html`unreachable, limits per instance`, isBad: true };
+  if (redis?.reachable) yield { name: 'Redis', text: html`reachable, limits are shared` };
+  else if (redis) yield { name: 'Redis', text: html`unreachable, limits per instance`, isBad: true };
   const states = (['active', 'failing', 'disabled'] as const).filter((one) => hooks && hooks[one] > 0);
   if (hooks && states.length > 0) {
     const text = states.map((one) => `${formatCount(hooks[one])} ${one}`).join(', ');
