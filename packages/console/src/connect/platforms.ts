@@ -391,7 +391,7 @@ const workato = ({ baseUrl, hasHooks }: Service): Guide => ({
   notes: [`${BURSTS} While a page is full, Workato polls again at once.`],
 });
 
-const powerAutomate = ({ baseUrl, host, path, hasHooks }: Service): Guide => {
+const powerAutomate = ({ host, path, hasHooks }: Service): Guide => {
   const polling = {
     title: hasHooks ? ON_A_SCHEDULE : '',
     steps: [
@@ -465,7 +465,7 @@ const powerAutomate = ({ baseUrl, host, path, hasHooks }: Service): Guide => {
       'You need a plan with premium connectors.',
       ...(hasHooks ? [OWN_TOKEN] : []),
       'On a schedule: before you switch the flow on, the company should have at least one lead, because the first poll only saves the newest one.',
-      `On a schedule, for more than about 25 leads per hour, ask the operator for the flow that reads 100 leads per run. It polls \`${baseUrl}/automation/new-leads\` with the HTTP action.`,
+      'On a schedule, a flow gets at most about 25 leads per hour.',
     ],
   };
 };
