@@ -157,6 +157,14 @@ export const consumerChecks = [
     ]);
     const [capped] = await consumers.list(query({ maxPendingLeads: 3 }));
     assert.equal(capped?.pendingLeads, 3);
+    const pendingOf = async (userId: string, since: number) => {
+      const pending = await consumers.findPending({ userId, since, maxPendingLeads: 3 });
+      return pending && [pending.user.companyId, pending.pendingLeads, pending.pendingSince];
+    };
+    assert.deepEqual(await pendingOf('boss', 0), ['acme', 3, first]);
+    assert.deepEqual(await pendingOf('boss', third), ['acme', 1, fourth]);
+    assert.deepEqual(await pendingOf('boss', fourth), ['acme', 0, null]);
+    assert.equal(await pendingOf('unknown', 0), undefined);
     assert.equal(capped?.pendingSince, first);
   }),
 

@@ -112,7 +112,6 @@ const listConsumers = (context: CommandContext, options: ConsumersOptions): Prom
 export const consumerSourcesOf = (store: Store, config: Pick<Config, 'hooks'>): ConsumerSources => ({
   consumers: requirePart(store.consumers),
   hooks: config.hooks ? store.hooks : undefined,
-  leads: store,
 });
 
 const toJson = (listed: ListedConsumer, now: number, staleAfterMs: number | undefined) => ({

@@ -10,9 +10,7 @@ import {
   hostOfHook,
   type ListedHook,
 } from '../hooks/store.ts';
-import { scopeOf } from '../leads/access.ts';
-import type { PollQueries } from '../poll/store.ts';
-import { type Consumer, type ConsumerKey, consumerKeyText } from './store.ts';
+import { type ConsumerKey, consumerKeyText } from './store.ts';
 
 /**
  * All hooks of a token that send events as one: what is not their number is of the hook with the worst state. A hook that sends leads is
@@ -99,36 +97,9 @@ function combine(known: ConsumerHook | undefined, next: ConsumerHook): ConsumerH
   return { ...(isWorse > 0 ? next : known), count: known.count + 1 };
 }
 
-/** What waits for a consumer, whether it has polled or not. */
-export type Pending = Pick<Consumer, 'user' | 'pendingLeads' | 'pendingSince'>;
-
-export type LeadReader = Pick<PollQueries, 'findUser' | 'readPage'>;
-
-const LEADS_PER_PAGE = 200;
-
-/**
- * The leads that wait for a consumer that has never polled: those since the subscription, or those that its hook has not sent. Counts at
- * most `maxLeads`.
- */
-export async function readAnnounced(
-  store: LeadReader,
-  hook: ConsumerHook,
-  maxLeads: number,
-): Promise<Pending | undefined> {
-  const user = await store.findUser(hook.userId);
-  const scope = user && scopeOf(user);
-  if (!scope) return undefined;
-  let [pendingLeads, since] = [0, sendsLeads(hook) ? hook.announcedThrough : hook.createdAt];
-  let pendingSince: number | null = null;
-  for (;;) {
-    const limit = Math.min(LEADS_PER_PAGE, maxLeads - pendingLeads);
-    const { leads } = await store.readPage({ scope, since, limit });
-    pendingSince ??= leads[0]?.createdAt ?? null;
-    pendingLeads += leads.length;
-    if (leads.length < limit || pendingLeads >= maxLeads) return { user, pendingLeads, pendingSince };
-    since = leads.at(-1)?.createdAt ?? since;
-  }
-}
+/** After this, leads wait for a consumer that has never polled: the position of its hook, or the subscription. */
+export const startOf = (hook: ConsumerHook): number =>
+  sendsLeads(hook) ? hook.announcedThrough : hook.createdAt;
 
 /** As every output has it: over HTTP, in `leadtap consumers --json` and in `/status.json`. */
 export const toConsumerHookJson = (hook: ConsumerHook | undefined) =>

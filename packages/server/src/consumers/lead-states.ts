@@ -29,8 +29,11 @@ export async function findLeadConsumers(
     signal.throwIfAborted();
     for (const listed of page) {
       const { consumer, hook } = listed;
-      const user = pendingOf(listed)?.user ?? (await sources.leads.findUser(listed.userId));
-      if (!user || !maySee(user, stored)) continue;
+      const { userId } = listed;
+      const since = stored.lead.createdAt;
+      const pending =
+        pendingOf(listed) ?? (await sources.consumers?.findPending({ userId, since, maxPendingLeads: 1 }));
+      if (!pending || !maySee(pending.user, stored)) continue;
       const position = consumer ?? positionOfLeadHook(leadHookOf(listed));
       const startedAt = consumer ? null : (leadHookOf(listed)?.announcedSince ?? hook?.createdAt ?? null);
       if (startedAt !== null && stored.lead.createdAt <= startedAt) continue;

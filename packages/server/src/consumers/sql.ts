@@ -120,15 +120,28 @@ const SELECTIONS = {
   company: 'c.user_id IN (SELECT u.id FROM leadtap.users AS u WHERE u.company_id = $6)',
 };
 
+const countOf = (leads: string): string =>
+  `SELECT count(*) FROM (SELECT 1 AS one FROM ${leads} ORDER BY l.created_at LIMIT $3) AS counted`;
+const firstOf = (leads: string): string => `SELECT l.created_at FROM ${leads} ORDER BY l.created_at LIMIT 1`;
+
+const USER = `u.company_id AS "companyId", u.plan, u.access_level AS "accessLevel", u.branch_id AS "branchId",
+           u.department_id AS "departmentId"`;
+
+/** The values: the user, since, the maximum of the count. */
+function findPendingSql(dialect: Dialect): string {
+  const select = (sql: (leads: string) => string): string =>
+    selectVisibleLeads(dialect, 'u', (leads) => sql(`${leads} AND l.created_at > leadtap.from_ms($2)`));
+  return `
+    SELECT u.id, ${USER}, ${select(countOf)} AS "pendingLeads", leadtap.to_ms(${select(firstOf)}) AS "pendingSince"
+      FROM leadtap.users AS u WHERE u.id = $1`;
+}
+
 /**
  * The values: now, limit, the maximum of the counts, user and token of the last consumer before, company or user. The page is chosen
  * first, so that leads are counted for its consumers alone.
  */
 function listSql(dialect: Dialect, selection: string): string {
   const select = (sql: (leads: string) => string): string => selectVisibleLeads(dialect, 'u', sql);
-  const count = (leads: string): string =>
-    `SELECT count(*) FROM (SELECT 1 AS one FROM ${leads} ORDER BY l.created_at LIMIT $3) AS counted`;
-  const first = (leads: string): string => `SELECT l.created_at FROM ${leads} ORDER BY l.created_at LIMIT 1`;
   const gapTypes: Record<string, ColumnType> = { after: 'time', through: 'time', isBeforeStart: 'boolean' };
   const gaps = `${dialect.rows('c.gaps', gapTypes)} AS g WHERE NOT g."isBeforeStart"`;
   return `
@@ -137,14 +150,13 @@ function listSql(dialect: Dialect, selection: string): string {
        WHERE ${selection} AND (c.user_id, c.token_id) > ($4, $5)
          AND ${IS_OVER} IS NOT TRUE AND ${IS_REPLACED} IS NOT TRUE
        ORDER BY c.user_id, c.token_id LIMIT $2)
-    SELECT ${SELECTED}, u.company_id AS "companyId", u.plan, u.access_level AS "accessLevel", u.branch_id AS "branchId",
-           u.department_id AS "departmentId", t.name, leadtap.to_ms(t.issued_at) AS "tokenIssuedAt",
+    SELECT ${SELECTED}, ${USER}, t.name, leadtap.to_ms(t.issued_at) AS "tokenIssuedAt",
            ${IS_REVOKED} AS "isRevoked",
-           ${select((leads) => count(`${leads} AND ${IS_PENDING}`))} AS "pendingLeads",
-           leadtap.to_ms(${select((leads) => first(`${leads} AND ${IS_PENDING}`))}) AS "pendingSince",
-           ${select((leads) => `SELECT CAST(sum((${count(`${leads} AND ${IS_IN_GAP}`)})) AS bigint) FROM ${gaps}`)} AS "skippedLeads",
-           leadtap.to_ms(${select((leads) => `SELECT min((${first(`${leads} AND ${IS_IN_GAP}`)})) FROM ${gaps}`)}) AS "skippedSince",
-           leadtap.to_ms(${select((leads) => first(`${leads} AND ${IS_UNCONFIRMED}`))}) AS "unconfirmedSince"
+           ${select((leads) => countOf(`${leads} AND ${IS_PENDING}`))} AS "pendingLeads",
+           leadtap.to_ms(${select((leads) => firstOf(`${leads} AND ${IS_PENDING}`))}) AS "pendingSince",
+           ${select((leads) => `SELECT CAST(sum((${countOf(`${leads} AND ${IS_IN_GAP}`)})) AS bigint) FROM ${gaps}`)} AS "skippedLeads",
+           leadtap.to_ms(${select((leads) => `SELECT min((${firstOf(`${leads} AND ${IS_IN_GAP}`)})) FROM ${gaps}`)}) AS "skippedSince",
+           leadtap.to_ms(${select((leads) => firstOf(`${leads} AND ${IS_UNCONFIRMED}`))}) AS "unconfirmedSince"
       FROM page AS c JOIN leadtap.users AS u ON u.id = c.user_id
       LEFT JOIN leadtap.issued_tokens AS t ON t.id = c.token_id
      ORDER BY c.user_id, c.token_id`;
@@ -200,6 +212,7 @@ const prepareSql = (dialect: Dialect) => {
         (leads) => `SELECT l.created_at FROM ${leads} AND ${IS_IN_GAP} ORDER BY l.created_at DESC LIMIT 1`,
       )}) AS newest
         FROM ${gaps} AS g JOIN leadtap.users AS u ON u.id = g."userId"`,
+    findPending: findPendingSql(dialect),
     list: {
       all: listSql(dialect, SELECTIONS.all),
       user: listSql(dialect, SELECTIONS.user),
@@ -222,6 +235,12 @@ interface ListedRow extends StoredConsumer, Omit<User, 'id' | 'email' | 'name'> 
   readonly skippedSince: number | null;
   readonly unconfirmedSince: number | null;
 }
+
+/** The count is null for a user who may see no lead. */
+type PendingRow = Consumer['user'] & {
+  readonly pendingLeads: number | null;
+  readonly pendingSince: number | null;
+};
 
 function toConsumer(
   row: ListedRow,
@@ -301,6 +320,14 @@ export function createConsumerStore({ dialect, read, write }: SqlDatabase): Cons
           .filter((row) => companyId === undefined || row.companyId === companyId)
           .map((row) => toConsumer(row, consumers, toDowntime(known)));
       });
+    },
+
+    async findPending({ userId, since, maxPendingLeads }) {
+      if (!isStorable(userId)) return undefined;
+      const [row] = await read(() => query<PendingRow>(sql.findPending, [userId, since, maxPendingLeads]));
+      if (!row) return undefined;
+      const { pendingLeads, pendingSince, ...user } = row;
+      return { user, pendingLeads: pendingLeads ?? 0, pendingSince };
     },
 
     async prune(now, before) {

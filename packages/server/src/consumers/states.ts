@@ -5,11 +5,9 @@ import type { HookStore } from '../hooks/store.ts';
 import { mayPoll } from '../leads/access.ts';
 import {
   type ConsumerHook,
-  type LeadReader,
-  type Pending,
-  readAnnounced,
   readConsumerHooks,
   sendsLeads,
+  startOf,
   toConsumerHookJson,
 } from './consumer-hooks.ts';
 import {
@@ -20,6 +18,7 @@ import {
   type ConsumerStore,
   type Gap,
   MAX_CLOCK_SKEW_MS,
+  type Pending,
   positionOf,
 } from './store.ts';
 
@@ -221,7 +220,6 @@ export interface ConsumerSources {
   readonly consumers?: ConsumerStore | undefined;
   /** Undefined if webhook subscriptions are switched off. */
   readonly hooks?: HookStore | undefined;
-  readonly leads: LeadReader;
 }
 
 /** All consumers, or those of a company or a user, page by page. */
@@ -241,7 +239,7 @@ export async function* consumerPages(
 
 /** The same, with their webhook subscriptions. Tokens that have not polled yet, and hooks that send leads, are on the last page. */
 export async function* listedConsumerPages(
-  { consumers, hooks, leads }: ConsumerSources,
+  { consumers, hooks }: ConsumerSources,
   query: Omit<ConsumerQuery, 'limit' | 'after'>,
 ): AsyncGenerator<readonly ListedConsumer[]> {
   const hookOf = await readConsumerHooks(hooks, query);
@@ -254,8 +252,13 @@ export async function* listedConsumerPages(
   const subscribed = hookOf.rest().map((hook) => ({ hook, isPending: true }));
   for (const { hook, isPending } of [...subscribed, ...hookOf.sendingLeads]) {
     const { userId, tokenId, name, companyId } = hook;
-    const announced = isPending ? await readAnnounced(leads, hook, query.maxPendingLeads) : undefined;
+    const { maxPendingLeads } = query;
+    const announced = isPending
+      ? await consumers?.findPending({ userId, since: startOf(hook), maxPendingLeads })
+      : undefined;
     others.push({ userId, tokenId, name, companyId, consumer: undefined, announced, hook });
+    // SQLite reads without waiting.
+    await setImmediate();
   }
   yield others;
 }

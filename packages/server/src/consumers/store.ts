@@ -119,6 +119,9 @@ export interface Consumer extends ConsumerPosition {
   readonly downtime: Downtime | null;
 }
 
+/** What waits for a consumer, whether it has polled or not. */
+export type Pending = Pick<Consumer, 'user' | 'pendingLeads' | 'pendingSince'>;
+
 export interface ConsumerQuery {
   readonly companyId?: string | undefined;
   readonly userId?: string | undefined;
@@ -143,6 +146,10 @@ export interface ConsumerStore {
    * revoked tokens that were not refused within the last 24 hours.
    */
   list(query: ConsumerQuery): Promise<readonly Consumer[]>;
+  /** The leads after `since` that a user may see, for a consumer that has never polled. Undefined if there is no such user. */
+  findPending(
+    query: Pick<ConsumerQuery, 'maxPendingLeads'> & { readonly userId: string; readonly since: number },
+  ): Promise<Pending | undefined>;
   /** Deletes what `list` leaves out, and consumers that have not polled since `before`. Returns their number. */
   prune(now: number, before: number): Promise<number>;
   /**

@@ -14,7 +14,6 @@ import {
   type IdentificationOptions,
 } from '../http/identify.ts';
 import type { Limiter } from '../limits/limiter.ts';
-import type { PollStore } from '../poll/store.ts';
 import type { Store } from '../store/store.ts';
 import type { Moment } from './consumer-problems.ts';
 import { addTo, judge, noCounts, toStatus } from './consumers.ts';
@@ -32,7 +31,7 @@ import {
 } from './sentences.ts';
 
 export interface ConsumersEndpointOptions extends IdentificationOptions, RefusalObserver {
-  readonly store: PollStore & Pick<Store, 'consumers'>;
+  readonly store: Pick<Store, 'consumers'>;
   readonly accounts: Accounts;
   /** The limiter of polls: both count together. */
   readonly limiter: Limiter;
@@ -47,7 +46,7 @@ export interface ConsumersEndpointOptions extends IdentificationOptions, Refusal
 
 export function createConsumersEndpoint(options: ConsumersEndpointOptions): CallerEndpoint {
   const { store, hooks, flushUser, staleAfterMs, instance, observeRefusal, clock = systemClock } = options;
-  const sources = { consumers: store.consumers, hooks, leads: store };
+  const sources = { consumers: store.consumers, hooks };
 
   async function list(exchange: Exchange, { token, user }: Caller) {
     await flushUser(user.id);

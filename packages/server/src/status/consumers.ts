@@ -1,7 +1,7 @@
 /** The consumers as the diagnosis sees them: all are judged and counted, the most urgent are listed. */
 import { setImmediate } from 'node:timers/promises';
 import { type Clock, toIso } from '../clock.ts';
-import { readAnnounced } from '../consumers/consumer-hooks.ts';
+import { startOf } from '../consumers/consumer-hooks.ts';
 import {
   type ConsumerSources,
   type ConsumerState,
@@ -278,7 +278,8 @@ async function countPending(
   const counted = new Map<ListedConsumer, ListedConsumer>();
   for (const one of listed)
     if (one.hook && one.announced?.pendingLeads) {
-      const announced = await readAnnounced(sources.leads, one.hook, MAX_PENDING_LEADS);
+      const pending = { userId: one.userId, since: startOf(one.hook), maxPendingLeads: MAX_PENDING_LEADS };
+      const announced = await sources.consumers?.findPending(pending);
       counted.set(one, { ...one, announced });
     }
   const behind = listed.filter(

@@ -17,10 +17,7 @@ import { STATUS_TIMEOUTS, type StatusTimeouts } from './timeouts.ts';
 export interface StatusSources {
   readonly clock: Clock;
   readonly version: string;
-  readonly store: Pick<
-    Store,
-    'status' | 'countLeadsByMinute' | 'consumers' | 'findToken' | 'findUser' | 'readPage' | 'readSize'
-  >;
+  readonly store: Pick<Store, 'status' | 'countLeadsByMinute' | 'consumers' | 'findToken' | 'readSize'>;
   /** Of the database, without a password. */
   readonly databaseAddress: string;
   readonly databaseFile?: string | undefined;
@@ -72,7 +69,7 @@ function createFactsReader(sources: StatusSources): () => Promise<Facts> {
   const { clock, store, hooks, log, instance, staleAfterMs } = sources;
   const { readMs, slowReadMs } = sources.timeouts ?? STATUS_TIMEOUTS;
   const silence = new LeadSilence(store);
-  const consumerSources = { consumers: store.consumers, hooks, leads: store };
+  const consumerSources = { consumers: store.consumers, hooks };
   const consumersReader = new ConsumersReader({ sources: consumerSources, clock, staleAfterMs, slowReadMs });
 
   const attempt = async <T>(what: string, work: () => Promise<T>): Promise<T | undefined> => {

@@ -109,7 +109,10 @@ it('tokens that clients make up take the place of at most 1,000 consumers until 
   const record = vi.fn(async (summaries: readonly object[]) => summaries as never);
   const none = async () => {};
   const made = new ConsumerRecorder(
-    { record, list: async () => [], prune: async () => 0, recordDowntime: none, recordStop: none },
+    {
+      ...{ record, list: async () => [], findPending: async () => undefined },
+      ...{ prune: async () => 0, recordDowntime: none, recordStop: none },
+    },
     { clock: () => 0, flushMs: HOUR_MS, maxConsumers: 1500 },
   );
   const flush = async () => {

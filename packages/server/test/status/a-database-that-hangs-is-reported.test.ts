@@ -10,12 +10,16 @@ afterEach(() => void vi.useRealTimers());
 const never = () => new Promise<never>(() => undefined);
 const status = async () => ({ engine: 'Test 1', latestStamp: 0, now: Date.UTC(2026, 2, 2, 9, 30) });
 
-function start(store: Omit<StatusSources['store'], 'findToken' | 'findUser' | 'readPage'>) {
+const NO_OTHERS = {
+  ...{ record: never, findPending: never, prune: never, recordDowntime: never, recordStop: never },
+};
+
+function start(store: Omit<StatusSources['store'], 'findToken'>) {
   const clock = manualClock();
   const errors: string[] = [];
   const readStatus = createStatusReader({
     ...{ clock, version: '0.0.0', databaseAddress: 'test', invocation: 'leadtap' },
-    store: { ...store, findToken: never, findUser: never, readPage: never },
+    store: { ...store, findToken: never },
     isRecording: true,
     instance: new InstanceMemory(clock),
     log: { error: (_details, message) => void errors.push(message) },
@@ -35,7 +39,7 @@ it('a database that does not answer is unreachable after 3 seconds', async () =>
 });
 
 it('consumers that take too long are missing, and the rest is there', async () => {
-  const consumers = { list: never, record: never, prune: never, recordDowntime: never, recordStop: never };
+  const consumers = { ...NO_OTHERS, list: never };
   const { readStatus, errors } = start({ status, consumers });
   const reading = readStatus();
   await vi.advanceTimersByTimeAsync(3000);
@@ -60,8 +64,7 @@ it('after a slow read of the consumers, the next one is made only after ten time
   });
   const reader = new ConsumersReader({
     sources: {
-      consumers: { list, record: never, prune: never, recordDowntime: never, recordStop: never },
-      leads: { findUser: never, readPage: never },
+      consumers: { ...NO_OTHERS, list },
     },
     ...{ clock: manualClock(), slowReadMs: 250 },
   });
