@@ -63,7 +63,7 @@ export const HOOK_MUTATIONS = {
     {
       module: 'leads/access.js',
       part: ".access_level = '",
-      by: ".access_level <> '",
+      by: ".access_level <> 'no ",
     },
   ],
   'no-reminder': [
