@@ -195,8 +195,7 @@ function AppSteps({ tile, guide }: PlatformStepsProps): JSX.Element {
         </details>
       )}
       {ways.length > 1 && (
-        <fieldset class="choice">
-          <legend class="vh">When leads arrive</legend>
+        <div class="choice" role="radiogroup" aria-label="When leads arrive">
           {ways.map(({ title }, index) => (
             <label key={title}>
               <input
@@ -210,7 +209,7 @@ function AppSteps({ tile, guide }: PlatformStepsProps): JSX.Element {
               {title}
             </label>
           ))}
-        </fieldset>
+        </div>
       )}
       <StepList steps={way.steps} />
       <h2>What you should see</h2>

@@ -57,8 +57,7 @@ export function HookForm({ name, label }: HookFormProps): JSX.Element {
             {state?.kind === 'sending' ? 'Subscribing…' : 'Subscribe'}
           </button>
         </div>
-        <fieldset>
-          <legend class="vh">What is sent</legend>
+        <div class="send" role="radiogroup" aria-label="What is sent">
           {CHOICES.map(([value, title, about]) => (
             <label key={value} class="send-choice">
               <input
@@ -74,7 +73,7 @@ export function HookForm({ name, label }: HookFormProps): JSX.Element {
               </span>
             </label>
           ))}
-        </fieldset>
+        </div>
         <p id={`${id}-about`} class="faint">
           New leads from now on. Each is sent until the address answers 2xx, in order, so none is lost.
         </p>

@@ -94,20 +94,29 @@ while True:
         time.sleep(PAUSE)
 `;
 
-/** They check the signature of a webhook. `headers` have lower-case names, or are those of http.server; `body` is what arrived. */
+/** They check the signature of a webhook: the names of `headers` are in lower case, `body` is what arrived. */
 export const NODE_VERIFICATION = `import { createHmac, timingSafeEqual } from 'node:crypto';
-export function isOfLeadtap(secret, { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': signatures = '' }, body) {
-  const hmac = createHmac('sha256', Buffer.from(secret.slice(6), 'base64')).update(\`\${id}.\${at}.\`).update(body);
+
+export function isOfLeadtap(secret, headers, body) {
+  const { 'webhook-id': id, 'webhook-timestamp': at } = headers;
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+  const hmac = createHmac('sha256', key).update(\`\${id}.\${at}.\`).update(body);
   const own = Buffer.from(\`v1,\${hmac.digest('base64')}\`);
-  const isSigned = signatures.split(' ').map((it) => Buffer.from(it)).some((it) => it.length === own.length && timingSafeEqual(it, own));
+  const isOwn = (it) => it.length === own.length && timingSafeEqual(it, own);
+  const given = String(headers['webhook-signature']).split(' ');
+  const isSigned = given.map((it) => Buffer.from(it)).some(isOwn);
   return isSigned && Math.abs(Date.now() / 1000 - at) < 300;
 }
 `;
 
 export const PYTHON_VERIFICATION = `import base64, hmac, time
+
 def is_of_leadtap(secret, headers, body):
-    signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
-    own = b'v1,' + base64.b64encode(hmac.digest(base64.b64decode(secret[6:]), signed, 'sha256'))
-    is_signed = any(hmac.compare_digest(own, it.encode()) for it in headers['webhook-signature'].split())
-    return is_signed and abs(time.time() - int(headers['webhook-timestamp'])) < 300
+    at = headers['webhook-timestamp']
+    signed = f"{headers['webhook-id']}.{at}.".encode() + body
+    key = base64.b64decode(secret.removeprefix('whsec_'))
+    own = b'v1,' + base64.b64encode(hmac.digest(key, signed, 'sha256'))
+    given = headers['webhook-signature'].split()
+    is_signed = any(hmac.compare_digest(own, it.encode()) for it in given)
+    return is_signed and abs(time.time() - int(at)) < 300
 `;
