@@ -44,8 +44,8 @@ describe('texts', () => {
     await service.add({ fields: { firstName: 'Eve' } });
     const page = await openTab(service, 'Leads');
     await page.getByText('1 lead', { exact: true }).waitFor();
-    await page.getByLabel('Filter the loaded leads').fill('nobody');
-    await page.getByText('The loaded lead does not match.').waitFor();
+    await page.getByLabel('Search leads').fill('nobody');
+    await page.getByText('No lead matches.').waitFor();
   });
 });
 

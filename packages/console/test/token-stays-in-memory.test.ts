@@ -87,13 +87,13 @@ describe('the token', () => {
     const token = await service.token('boss');
     const page = await openTab(service, 'Leads', { token, clipboard: true });
     const clipboard = () => page.evaluate<string>('navigator.clipboard.readText()');
-    await page.getByRole('button', { name: 'Copy curl' }).click();
+    await page.getByText('Copy', { exact: true }).click();
+    await page.getByRole('button', { name: 'curl', exact: true }).click();
     await page.getByText('copied', { exact: true }).waitFor();
     const since = new Date(createdAt - 1).toISOString();
     const address = `${service.url}/automation/new-leads?since=${since}&limit=1`;
     expect(await clipboard()).toBe(`curl -H "Authorization: Bearer $TOKEN" '${address}'`);
-    await page.getByLabel('with the token').check();
-    await page.getByRole('button', { name: 'Copy curl' }).click();
+    await page.getByRole('button', { name: 'curl with the token' }).click();
     await expect.poll(clipboard).toBe(`curl -H "Authorization: Bearer ${token}" '${address}'`);
     expect(
       (await service.leads('boss', new URL(address).search.slice(1))).map(({ fullName }) => fullName),

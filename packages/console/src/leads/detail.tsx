@@ -1,37 +1,38 @@
 import type { Lead } from '@leadtap/client';
 import { type LeadFieldName, NEW_LEADS_PATH } from '@leadtap/contract';
-import { signal, useSignal } from '@preact/signals';
+import { signal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
+import { useRef } from 'preact/hooks';
 import { WhoHasIt } from '../consumers/who-has-it.tsx';
 import { fieldLabels } from '../contract-texts.json';
-import { feedState, hasOlder, leads } from '../feed.ts';
+import { feedState } from '../feed.ts';
 import { explain } from '../problem.tsx';
 import { close } from '../router.ts';
 import { baseUrl } from '../service.ts';
 import { session } from '../session.ts';
 import { CopyButton, formatCount, LongText, nameOf, toJson, visible } from '../text.tsx';
 import { formatExact, formatShort, Time } from '../time.tsx';
-import { isFull, loading } from './history.ts';
-import { LoadOlder } from './loading.tsx';
 import { findLinked, linked, openedLead } from './selection.ts';
 import { Status } from './status.tsx';
 
 type Group = readonly [title: string, fields: readonly LeadFieldName[]];
 
 const GROUPS: readonly Group[] = [
-  ['Contact', ['fullName', 'firstName', 'lastName', 'phone1', 'phone2', 'email']],
-  ['Appointment', ['appointmentDateTime', 'timeslot', 'sameDay']],
+  ['Contact', ['phone1', 'phone2', 'email']],
   ['Address', ['address', 'postalCode', 'addressNotes']],
+  ['Appointment', ['appointmentDateTime', 'timeslot', 'sameDay']],
   ['Belongs to', ['companyName', 'branchName', 'departmentName']],
-  ['Status', ['status', 'statusValue']],
 ];
+
+/** They are in the heading. The JSON has all fields. */
+const IN_HEADING: readonly LeadFieldName[] = ['fullName', 'firstName', 'lastName', 'status', 'statusValue'];
 
 const FEED: Group = [
   'Feed',
   ['id', 'createdAt', 'updatedAt', 'automation_trigger_id', 'automation_created_at'],
 ];
 
-const GROUPED = new Set<string>([...GROUPS, FEED].flatMap(([, fields]) => fields));
+const GROUPED = new Set<string>([...IN_HEADING, ...[...GROUPS, FEED].flatMap(([, fields]) => fields)]);
 
 /** Every field of a lead is shown: those without a group of their own as well. */
 const MORE: Group = [
@@ -78,21 +79,12 @@ function renderSearch(): JSX.Element | null {
     );
   if (feedState.value.kind === 'stopped') return null;
   if (state === 'asked') return <p class="soft">Looking for this lead…</p>;
-  if (state === 'missing' || !hasOlder.value)
-    return (
-      <>
-        <p>This token sees no lead with this address.</p>
-        <p class="soft">
-          It may have been deleted, or belong to a branch, department or company that the token does not see.
-        </p>
-      </>
-    );
   return (
     <>
-      {loading.value.kind === 'idle' && (
-        <p>This lead is not among the {formatCount(leads.value.length)} that are loaded.</p>
-      )}
-      {!isFull.value && <LoadOlder label="Search further back" onStart={findLinked} />}
+      <p>This token sees no lead with this address.</p>
+      <p class="soft">
+        It may have been deleted, or belong to a branch, department or company that the token does not see.
+      </p>
     </>
   );
 }
@@ -119,26 +111,28 @@ function Fields({ lead }: { readonly lead: Lead }): JSX.Element {
           <LongText>{nameOf(lead.fullName)}</LongText>
         </h1>
         <Status status={lead.status} />
+        <CopyMenu lead={lead} key={lead.automation_trigger_id} />
       </header>
-      <CopyBar lead={lead} key={lead.automation_trigger_id} />
       <WhoHasIt lead={lead} key={`who ${lead.automation_trigger_id}`} />
-      {groups.map(({ title, names, filled }) => {
-        const shown = showsEmpty.value ? names : filled;
-        if (shown.length === 0) return null;
-        return (
-          <section key={title} aria-label={title}>
-            <h2>{title}</h2>
-            <dl>
-              {shown.map((name) => (
-                <div key={name}>
-                  <dt title={name}>{fieldLabels[name]}</dt>
-                  <dd>{renderField(lead, name)}</dd>
-                </div>
-              ))}
-            </dl>
-          </section>
-        );
-      })}
+      <div class="groups">
+        {groups.map(({ title, names, filled }) => {
+          const shown = showsEmpty.value ? names : filled;
+          if (shown.length === 0) return null;
+          return (
+            <section key={title} aria-label={title}>
+              <h2>{title}</h2>
+              <dl>
+                {shown.map((name) => (
+                  <div key={name}>
+                    <dt title={name}>{fieldLabels[name]}</dt>
+                    <dd>{renderField(lead, name)}</dd>
+                  </div>
+                ))}
+              </dl>
+            </section>
+          );
+        })}
+      </div>
       {emptyCount > 0 && (
         <p class="empty-fields">
           <button
@@ -163,7 +157,7 @@ function Fields({ lead }: { readonly lead: Lead }): JSX.Element {
 const NONE = <span class="soft">none</span>;
 
 function renderField(lead: Lead, name: LeadFieldName): ComponentChildren {
-  if (name === 'status') return <StatusDetail status={lead.status} />;
+  if (name === 'status') return <Status status={lead.status} />;
   if (name === 'customFields') return <CustomFields fields={lead.customFields} />;
   if (name === 'images') return <Images urls={lead.images} />;
   if (name === 'sameDay') return lead.sameDay ? 'yes' : 'no';
@@ -196,16 +190,6 @@ function renderField(lead: Lead, name: LeadFieldName): ComponentChildren {
       return <LongText>{value}</LongText>;
   }
 }
-
-const StatusDetail = ({ status }: Pick<Lead, 'status'>) => (
-  <>
-    <Status status={status} />{' '}
-    <span class="soft">
-      {status.color}
-      {status.final ? ', final' : ''}
-    </span>
-  </>
-);
 
 /** In words. The exact time, in the zone of the visitor and as it is in the JSON, on demand. */
 function Instant({ text, isDate }: { readonly text: string; readonly isDate: boolean }): JSX.Element {
@@ -261,29 +245,36 @@ function Images({ urls }: { readonly urls: readonly string[] }) {
   );
 }
 
-function CopyBar({ lead }: { readonly lead: Lead }): JSX.Element {
-  const withToken = useSignal(false);
-  const curl = () => {
+/** One button for what can be copied of the lead. It closes with Esc, and when the focus leaves it. */
+function CopyMenu({ lead }: { readonly lead: Lead }): JSX.Element {
+  const menu = useRef<HTMLDetailsElement>(null);
+  const close = () => menu.current?.removeAttribute('open');
+  const curl = (token: string) => {
     // `createdAt` is unique, so this returns the lead itself.
     const since = new Date(Date.parse(lead.createdAt) - 1).toISOString();
-    const token = withToken.value ? (session.value?.token ?? '') : '$TOKEN';
     return `curl -H "Authorization: Bearer ${token}" '${baseUrl}${NEW_LEADS_PATH}?since=${since}&limit=1'`;
   };
   return (
-    <p class="copy-bar">
-      <CopyButton text={() => toJson(lead)}>Copy JSON</CopyButton>
-      <CopyButton text={() => location.href}>Copy link</CopyButton>
-      <CopyButton text={curl}>Copy curl</CopyButton>
-      <label>
-        <input
-          type="checkbox"
-          checked={withToken.value}
-          onChange={({ currentTarget }) => {
-            withToken.value = currentTarget.checked;
-          }}
-        />{' '}
-        with the token
-      </label>
-    </p>
+    <details
+      class="copy-menu"
+      ref={menu}
+      onFocusOut={({ relatedTarget }) => {
+        if (!(relatedTarget instanceof Node && menu.current?.contains(relatedTarget))) close();
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape' || !menu.current?.open) return;
+        event.stopPropagation();
+        close();
+        menu.current.querySelector('summary')?.focus();
+      }}
+    >
+      <summary>Copy</summary>
+      <div class="menu">
+        <CopyButton text={() => toJson(lead)}>JSON</CopyButton>
+        <CopyButton text={() => location.href}>Link to this lead</CopyButton>
+        <CopyButton text={() => curl('$TOKEN')}>curl</CopyButton>
+        <CopyButton text={() => curl(session.value?.token ?? '')}>curl with the token</CopyButton>
+      </div>
+    </details>
   );
 }

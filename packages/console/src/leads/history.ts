@@ -1,5 +1,6 @@
-/** Which leads are loaded: the newest ones, older ones when they are asked for, or those of a day. */
-import { type Lead, type LeadtapError, type Page, type PollOptions, poll } from '@leadtap/client';
+/** Which leads are loaded: the newest ones, older ones when they are asked for, those of a day, or those with a text. */
+import type { Lead, LeadtapError } from '@leadtap/client';
+import { MAX_SEARCH_LENGTH } from '@leadtap/contract';
 import { batch, computed, effect, signal } from '@preact/signals';
 import { clock } from '../clock.ts';
 import {
@@ -12,14 +13,13 @@ import {
   leads,
   loadedFrom,
   MAX_LEADS,
-  reportContact,
 } from '../feed.ts';
-import { baseUrl, environment, lastLimits, toLeadtapError } from '../service.ts';
-import { session } from '../session.ts';
-import { createReadBack, spanOf } from './read-back.ts';
+import { place } from '../router.ts';
+import { lastLimits, toLeadtapError } from '../service.ts';
+import { type FindQuery, type FoundLeads, findLeads } from './find.ts';
 
 /** The newest leads, as of when the list was last at its top, and how many had arrived by then. */
-const listed = signal<readonly Lead[]>([]);
+export const listed = signal<readonly Lead[]>([]);
 const seenCount = signal(0);
 
 /** Leads that wait above a list that is scrolled: inserting them would move what the visitor reads. */
@@ -36,23 +36,26 @@ export interface Day {
   /** Its first moment, and that of the next day, in the time zone of the visitor. */
   readonly start: number;
   readonly end: number;
-  /** Newest first: those of the day, then older ones. */
-  readonly leads: readonly Lead[];
-  /** All leads from this time until the end of the day, or until it was chosen, are loaded; 0: there are no older ones. */
-  readonly from: number;
 }
 
-/** The day that the visitor has chosen. Undefined: the newest leads are shown. */
-export const day = signal<Day | undefined>(undefined);
+/** What was found for a day, for a text, or for a text up to a day. */
+export interface View extends FoundLeads {
+  readonly day: Day | undefined;
+  readonly text: string;
+}
+
+/** Undefined: the newest leads are shown. */
+export const view = signal<View | undefined>(undefined);
+export const day = computed(() => view.value?.day);
 
 /** The leads in the list, before any filter. */
-export const loadedLeads = computed(() => day.value?.leads ?? listed.value);
-export const isFull = computed(() => (day.value?.leads ?? leads.value).length >= MAX_LEADS);
-export const hasMore = computed(() => (day.value ? day.value.from > 0 : hasOlder.value));
+export const loadedLeads = computed(() => view.value?.leads ?? listed.value);
+export const isFull = computed(() => (view.value?.leads ?? leads.value).length >= MAX_LEADS);
+export const hasMore = computed(() => (view.value ? view.value.from > 0 : hasOlder.value));
 const canLoad = computed(() => hasMore.value && !isFull.value);
 
 /** What older leads are loaded for. */
-type Purpose = 'plot' | 'list' | 'search' | 'link';
+type Purpose = 'plot' | 'list' | 'search';
 
 export type Loading =
   | { readonly kind: 'idle' }
@@ -66,16 +69,15 @@ export const loading = signal<Loading>(IDLE);
 
 interface Goal {
   readonly purpose: Purpose;
-  /** Called before each step back. */
+  /** Called before each request. */
   readonly isReached: () => boolean;
 }
 
 let goal: Goal = { purpose: 'list', isReached: () => true };
 let running: AbortController | undefined;
-let readBack = createReadBack(readPage);
 
 /** Loads older leads until the goal is reached, there are none, or no more are kept. */
-export async function loadUntil(purpose: Purpose, isReached: Goal['isReached']): Promise<void> {
+async function loadUntil(purpose: Purpose, isReached: Goal['isReached']): Promise<void> {
   // Older leads are about to be in the list, whatever they are loaded for.
   if (running && purpose === 'list') return;
   goal = { purpose, isReached };
@@ -97,10 +99,14 @@ export async function loadUntil(purpose: Purpose, isReached: Goal['isReached']):
   }
 }
 
-/** One step back. */
+/** A search that has found so many more leads stops: they fill a screen. */
+const ENOUGH = 25;
+
+/** One page of older leads, or further leads with the text. */
 export function loadMore(): void {
   const before = loadedLeads.peek();
-  void loadUntil('list', () => loadedLeads.peek() !== before);
+  if (view.peek()?.text) void loadUntil('search', () => loadedLeads.peek().length >= before.length + ENOUGH);
+  else void loadUntil('list', () => loadedLeads.peek() !== before);
 }
 
 export function stopLoading(): void {
@@ -113,22 +119,19 @@ export function stopLoading(): void {
 export const retryLoading = (): void => void loadUntil(goal.purpose, goal.isReached);
 
 async function loadOlder(signal: AbortSignal): Promise<void> {
-  const chosen = day.peek();
-  const list = chosen?.leads ?? leads.peek();
-  const oldest = list.at(-1);
-  const { leads: found, from } = await (chosen
-    ? readBack(chosen.from, chosen.from === chosen.end ? chosen.end - chosen.start + 1 : spanOf(list))
-    : readBack(loadedFrom.peek(), spanOf(list)));
-  signal.throwIfAborted();
-  if (chosen) {
-    day.value = { ...chosen, leads: [...list, ...found].slice(0, MAX_LEADS), from };
+  const shown = view.peek();
+  const oldest = leads.peek().at(-1);
+  const { text, from: before } = shown ?? { text: '', from: loadedFrom.peek() };
+  const found = await findWithinLimits({ before, text }, signal);
+  if (shown) {
+    view.value = { ...shown, leads: [...shown.leads, ...found.leads].slice(0, MAX_LEADS), from: found.from };
     return;
   }
   // So many have arrived meanwhile that the oldest one is no longer kept.
   if (leads.peek().at(-1) !== oldest) return;
   batch(() => {
     const { length } = leads.peek();
-    addOlder(found, from);
+    addOlder(found.leads, found.from);
     // Without those that wait above, which may have arrived meanwhile.
     if (listed.peek().at(-1) === oldest) listed.value = [...listed.peek(), ...leads.peek().slice(length)];
   });
@@ -138,6 +141,7 @@ async function loadOlder(signal: AbortSignal): Promise<void> {
 const RESERVE = 1 / 5;
 /** So many requests may use the reserve when the visitor does not want to wait. */
 const GRANTED_REQUESTS = 20;
+const MINUTE_MS = 60_000;
 
 let granted = 0;
 let resume: () => void = () => undefined;
@@ -171,15 +175,16 @@ async function pauseUntil(resumeAt: number, signal: AbortSignal): Promise<void> 
 }
 
 /** Sends a request when the limits allow it, and again after a 429. */
-async function readPage(since: number): Promise<readonly Lead[]> {
-  const signal = (running ?? new AbortController()).signal;
+async function findWithinLimits(query: FindQuery, signal: AbortSignal): Promise<FoundLeads> {
   for (;;) {
     const at = allowedAt();
     if (granted > 0) granted -= 1;
     else if (at > Date.now()) await pauseUntil(at, signal);
     signal.throwIfAborted();
     try {
-      return (await pollAt({ since: new Date(since), signal })).leads;
+      const found = await findLeads(query, signal);
+      signal.throwIfAborted();
+      return found;
     } catch (thrown) {
       signal.throwIfAborted();
       const { status, retryAfterMs } = toLeadtapError(thrown);
@@ -190,40 +195,50 @@ async function readPage(since: number): Promise<readonly Lead[]> {
   }
 }
 
-const MINUTE_MS = 60_000;
+/** What the date field has, and what the visitor has typed to search for. */
+export const dateText = signal('');
+export const filterText = signal('');
 
-/** Polls with the token of the page. Whether the service answers counts for the whole page. */
-export async function pollAt(query: Pick<PollOptions, 'since' | 'limit' | 'signal'>): Promise<Page> {
-  try {
-    const page = await poll({ baseUrl, token: session.peek()?.token ?? '', environment, ...query });
-    reportContact();
-    return page;
-  } catch (thrown) {
-    if (!query.signal?.aborted) reportContact(toLeadtapError(thrown));
-    throw thrown;
-  }
-}
-
-/** Shows the leads of a day, and after them older ones. */
-export function showDay(date: string): void {
-  const start = new Date(`${date}T00:00`);
+/** Shows the leads of a day and older ones, those with the text, or the newest leads. What was loaded before ends. */
+function showView(): void {
+  stopLoading();
+  const start = new Date(`${dateText.peek()}T00:00`);
   const end = new Date(start);
   end.setDate(end.getDate() + 1);
-  stopLoading();
-  dateText.value = date;
-  const [from, to, now] = [start.getTime(), end.getTime(), clock()];
   // While a year is typed, the date is one of the first centuries.
-  day.value = from > 0 ? { start: from, end: to, leads: [], from: from > now ? now : to } : undefined;
-  if (from > 0 && from <= now) loadMore();
-  else showAll();
+  const chosen = start.getTime() > 0 ? { start: start.getTime(), end: end.getTime() } : undefined;
+  const text = filterText.peek().trim().slice(0, MAX_SEARCH_LENGTH);
+  const before = chosen?.end ?? clock() + HOUR_MS;
+  if (!chosen && text === '') {
+    view.value = undefined;
+    return;
+  }
+  const isFuture = chosen !== undefined && chosen.start > clock();
+  view.value = { day: chosen, text, leads: [], from: isFuture ? 0 : before };
+  if (!isFuture) loadMore();
 }
 
-/** What the date field has. */
-export const dateText = signal('');
+export function showDay(date: string): void {
+  dateText.value = date;
+  showView();
+  if (date === '') showAll();
+}
 
 export const showNewest = (): void => showDay('');
 
-/** The plot needs the leads of 24 hours. If these are too many, it shows fewer hours. */
+/** The text is searched for when no letter has followed for this time. */
+const TYPING_MS = 300;
+let typing: ReturnType<typeof setTimeout> | undefined;
+
+/** What is loaded is filtered at once; then the service is searched. */
+export function search(text: string): void {
+  filterText.value = text;
+  stopLoading();
+  clearTimeout(typing);
+  typing = setTimeout(showView, text.trim() === '' ? 0 : TYPING_MS);
+}
+
+/** The plot needs the leads of 24 hours. If these are too many, there is none. */
 const MAX_PLOT_STEPS = 8;
 let isPlotLoaded = false;
 
@@ -242,8 +257,13 @@ effect(() => {
   if (kind !== 'off') return;
   // The next token may see others.
   isPlotLoaded = false;
-  readBack = createReadBack(readPage);
+  filterText.value = '';
   showNewest();
+});
+
+// A search ends with its page.
+effect(() => {
+  if (place.value.tab !== 'leads' && goal.purpose !== 'plot') stopLoading();
 });
 
 // Leads are removed from memory when the token is forgotten, and those of another token replace them.

@@ -11,9 +11,9 @@ const KEYS: readonly (readonly [key: string, does: string])[] = [
   ['j', 'next lead'],
   ['k', 'previous lead'],
   ['Enter', 'open the lead'],
-  ['/', 'filter'],
+  ['/', 'search'],
   ['d', 'choose a day'],
-  ['Esc', 'clear the filter, leave the lead'],
+  ['Esc', 'clear the search, leave the lead'],
   ['?', 'this list'],
 ];
 

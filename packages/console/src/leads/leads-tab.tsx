@@ -1,4 +1,5 @@
 import type { LeadtapError } from '@leadtap/client';
+import { MAX_SEARCH_LENGTH } from '@leadtap/contract';
 import { computed, signal, useSignalEffect } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
@@ -15,35 +16,27 @@ import { formatWeekday } from '../time.tsx';
 import { TokenForm } from '../token-form.tsx';
 import { LeadDetail } from './detail.tsx';
 import { Export } from './export.tsx';
+import { timeOf } from './find.ts';
 import {
   type Day,
   dateText,
   day,
+  filterText,
   hasMore,
-  isFull,
   loadedLeads,
   loading,
+  search,
   showDay,
   showNewest,
+  view,
   waitingCount,
 } from './history.ts';
 import { DAY_ID, Keyboard } from './keyboard.tsx';
 import { LeadList } from './list.tsx';
-import { backTo, FULL_TEXT, LoadOlder } from './loading.tsx';
+import { backTo } from './loading.tsx';
 import { isPaused } from './pause.ts';
-import { timeOf } from './read-back.ts';
 import { rowOf } from './rows.ts';
-import {
-  FILTER_ID,
-  filterStatus,
-  filterText,
-  isFiltered,
-  itemOf,
-  openedId,
-  searchBack,
-  shownLeads,
-  statuses,
-} from './selection.ts';
+import { FILTER_ID, filterStatus, isFiltered, itemOf, openedId, shownLeads, statuses } from './selection.ts';
 
 export function LeadsTab(): JSX.Element {
   if (!session.value)
@@ -62,7 +55,7 @@ export function LeadsTab(): JSX.Element {
 function Connected(): JSX.Element {
   // Beside the list there is room for a lead: the newest one at the start.
   useSignalEffect(() => {
-    const [newest] = day.value?.leads ?? leads.value;
+    const [newest] = day.value ? loadedLeads.value : leads.value;
     if (newest && place.value.item === '' && place.value.tab === 'leads' && !isPhone.value)
       open('leads', itemOf(newest), 'replace');
   });
@@ -83,8 +76,7 @@ function Connected(): JSX.Element {
       <div class="list-side" inert={isPhone.value && place.value.item !== ''}>
         <h1 class="vh">Leads</h1>
         <Notice />
-        {!isEmpty && <FilterBar />}
-        {!isEmpty && <LoadedLeads />}
+        {!isEmpty && <Controls />}
         {day.value && <DayNotice day={day.value} />}
         {!isEmpty && <TestLeadProgress />}
         {isEmpty ? <NoLeads /> : <LeadList />}
@@ -147,75 +139,71 @@ function Notice(): JSX.Element | null {
   );
 }
 
-function FilterBar(): JSX.Element {
+/** One row: search, status, day, export, keys. Below it, how many leads the list has. */
+function Controls(): JSX.Element {
   return (
-    <search class="filter">
-      <label class="vh" for={FILTER_ID}>
-        Filter the loaded leads
-      </label>
-      <input
-        id={FILTER_ID}
-        type="search"
-        placeholder="/ filter"
-        autocomplete="off"
-        spellcheck={false}
-        value={filterText.value}
-        onInput={({ currentTarget }) => {
-          filterText.value = currentTarget.value;
-        }}
-      />
-      <select
-        aria-label="Status"
-        value={filterStatus.value}
-        onChange={({ currentTarget }) => {
-          filterStatus.value = currentTarget.value;
-        }}
-      >
-        <option value="">All statuses</option>
-        {[...statuses.value.values()].map(({ value, label }) => (
-          <option key={value} value={value}>
-            {visible(label)}
-          </option>
-        ))}
-      </select>
-      <Keyboard />
-    </search>
+    <>
+      <search class="filter">
+        <input
+          id={FILTER_ID}
+          type="search"
+          aria-label="Search leads"
+          placeholder="/ search"
+          autocomplete="off"
+          spellcheck={false}
+          maxLength={MAX_SEARCH_LENGTH}
+          value={filterText.value}
+          onInput={({ currentTarget }) => search(currentTarget.value)}
+        />
+        <select
+          aria-label="Status"
+          value={filterStatus.value}
+          onChange={({ currentTarget }) => {
+            filterStatus.value = currentTarget.value;
+          }}
+        >
+          <option value="">Status</option>
+          {[...statuses.value.values()].map(({ value, label }) => (
+            <option key={value} value={value}>
+              {visible(label)}
+            </option>
+          ))}
+        </select>
+        <input
+          id={DAY_ID}
+          type="date"
+          aria-label="Show the leads of a day"
+          title="Show the leads of a day"
+          value={dateText.value}
+          onInput={({ currentTarget }) => showDay(currentTarget.value)}
+        />
+        <Export />
+        <Keyboard />
+      </search>
+      <LoadedCount />
+    </>
   );
 }
 
-/** How many leads the list has, and what can be done with them. */
-function LoadedLeads(): JSX.Element {
-  const { length: loadedCount } = loadedLeads.value;
-  const ofText = isFiltered.value ? `${shownLeads.value.length.toLocaleString('en')} of ` : '';
-  const countText = formatCount(loadedCount, hasMore.value ? 'loaded lead' : 'lead');
-  const loadedText = `${ofText}${countText}${hasMore.value ? backTo() : ''}`;
+function LoadedCount(): JSX.Element | null {
+  const { length: shownCount } = shownLeads.value;
+  const isSearch = filterText.value !== '';
+  const { length: loadedCount } = isSearch ? shownLeads.value : loadedLeads.value;
+  if (loadedCount === 0) return null;
+  const ofText = shownCount < loadedCount ? `${shownCount.toLocaleString('en')} of ` : '';
+  const countText = formatCount(loadedCount, hasMore.value && !isSearch ? 'loaded lead' : 'lead');
   return (
-    <div class="loaded">
-      {/* Not announced for every lead that arrives. Of a day without leads, its notice says so. */}
-      <p class="soft" role={isFiltered.value && loading.value.kind === 'idle' ? 'status' : undefined}>
-        {loadedCount > 0 && loadedText}
-      </p>
-      <label for={DAY_ID}>Day</label>
-      <input
-        id={DAY_ID}
-        type="date"
-        aria-label="Show the leads of a day"
-        value={dateText.value}
-        onInput={({ currentTarget }) => showDay(currentTarget.value)}
-      />
-      <Export />
-      {isFiltered.value &&
-        hasMore.value &&
-        (isFull.value ? (
-          <p class="load-older">{FULL_TEXT}</p>
-        ) : (
-          <LoadOlder label="Search further back" onStart={searchBack} />
-        ))}
-    </div>
+    // Not announced for every lead that arrives.
+    <p class="loaded soft" role={isFiltered.value && loading.value.kind === 'idle' ? 'status' : undefined}>
+      {ofText}
+      {countText}
+      {isSearch ? ' found' : hasMore.value && backTo()}
+    </p>
   );
 }
 
-function DayNotice({ day: { start, end, leads: list, from } }: { readonly day: Day }): JSX.Element {
+function DayNotice({ day: { start, end } }: { readonly day: Day }): JSX.Element {
+  const { leads: list = [], from = 0 } = view.value ?? {};
   const ofDay = list.filter((lead) => timeOf(lead) >= start).length;
   const isNoneBefore = from === 0 && list.length === 0;
   const countText =

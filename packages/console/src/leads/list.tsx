@@ -7,8 +7,18 @@ import { hrefOf, isPhone, open } from '../router.ts';
 import { nameOf, visible } from '../text.tsx';
 import { formatExact, formatShort, Time } from '../time.tsx';
 import { focusDetail } from './detail.tsx';
-import { day, hasMore, isFull, loadedLeads, loading, loadMore, showAll, waitingCount } from './history.ts';
-import { FULL_TEXT, LoadOlder } from './loading.tsx';
+import {
+  day,
+  filterText,
+  hasMore,
+  isFull,
+  loading,
+  loadMore,
+  showAll,
+  view,
+  waitingCount,
+} from './history.ts';
+import { FULL_TEXT, LoadOlder, searchedText } from './loading.tsx';
 import { isPaused } from './pause.ts';
 import { abovePx, addBlock, BLOCK_ROWS, focusWanted, followScroll, rendered, resetRows } from './rows.ts';
 import {
@@ -16,8 +26,6 @@ import {
   clearFilter,
   FILTER_ID,
   filterStatus,
-  filterText,
-  isFiltered,
   itemOf,
   openedId,
   shownLeads,
@@ -29,7 +37,7 @@ export function LeadList(): JSX.Element {
   const list = useRef<HTMLUListElement>(null);
   // One column: the page scrolls, not the list.
   const scroller = () => (isPhone.value ? document.documentElement : list.current);
-  const mayMove = (): boolean => !isPaused.value && !day.peek() && (scroller()?.scrollTop ?? 0) < 8;
+  const mayMove = (): boolean => !isPaused.value && !view.peek() && (scroller()?.scrollTop ?? 0) < 8;
   const addRows = () => {
     addBlock();
     loadMore();
@@ -115,38 +123,61 @@ export function LeadList(): JSX.Element {
   );
 }
 
-/** Not after a failure, which would then follow at once. With a filter, the visitor decides how far to search. */
-const mayLoadMore = (): boolean => loading.peek().kind === 'idle' && !isFiltered.peek();
+/** Not after a failure, which would then follow at once. Of a search or a status, the visitor decides how far back it goes. */
+const mayLoadMore = (): boolean =>
+  loading.peek().kind === 'idle' && filterText.peek() === '' && filterStatus.peek() === '';
 
-const olderLabel = (): string => (day.value ? 'Show earlier days' : 'Load older leads');
+function olderLabel(): string {
+  if (view.value?.text) return 'Search further back';
+  return day.value ? 'Show earlier days' : 'Load older leads';
+}
 
-function ListEnd({ onStart }: { readonly onStart: () => void }): JSX.Element | null {
-  if (!hasMore.value || isFiltered.value) return null;
+/** How far the service was searched, and the way to older leads. */
+function Older({ onStart }: { readonly onStart: () => void }): JSX.Element {
   return (
-    <li class="list-end">
-      {isFull.value ? <p class="soft">{FULL_TEXT}</p> : <LoadOlder label={olderLabel()} onStart={onStart} />}
-    </li>
+    <>
+      {view.value?.text && (
+        <p class="soft" role="status">
+          {searchedText()}
+        </p>
+      )}
+      {hasMore.value &&
+        (isFull.value ? (
+          <p class="soft">{FULL_TEXT}</p>
+        ) : (
+          <LoadOlder label={olderLabel()} onStart={onStart} />
+        ))}
+    </>
   );
 }
 
+const ListEnd = ({ onStart }: { readonly onStart: () => void }): JSX.Element | null =>
+  hasMore.value || view.value?.text ? (
+    <li class="list-end">
+      <Older onStart={onStart} />
+    </li>
+  ) : null;
+
 function NoMatch(): JSX.Element | null {
   if (leads.value.length === 0) return null;
-  if (loadedLeads.value.length === 0)
-    return <div class="empty">{hasMore.value && <LoadOlder label={olderLabel()} onStart={loadMore} />}</div>;
   const clear = () => {
     clearFilter();
     // The button goes with the filter.
     document.getElementById(FILTER_ID)?.focus();
   };
+  const isFiltered = filterText.value !== '' || filterStatus.value !== '';
   return (
-    <p class="empty">
-      {loadedLeads.value.length === 1
-        ? 'The loaded lead does not match.'
-        : `None of the ${loadedLeads.value.length.toLocaleString('en')} loaded leads matches.`}{' '}
-      <button type="button" onClick={clear}>
-        Clear the filter
-      </button>
-    </p>
+    <div class="empty">
+      {isFiltered && loading.value.kind === 'idle' && (
+        <p>
+          No lead matches.{' '}
+          <button type="button" onClick={clear}>
+            Clear the filter
+          </button>
+        </p>
+      )}
+      <Older onStart={loadMore} />
+    </div>
   );
 }
 

@@ -5,8 +5,8 @@ import { MAX_LEADS } from '../feed.ts';
 import { explain } from '../problem.tsx';
 import { formatCount } from '../text.tsx';
 import { formatShort, formatWait } from '../time.tsx';
-import { loadedLeads, loading, resumeNow, retryLoading, stopLoading } from './history.ts';
-import { timeOf } from './read-back.ts';
+import { timeOf } from './find.ts';
+import { loadedLeads, loading, resumeNow, retryLoading, stopLoading, view } from './history.ts';
 
 /** The way to leads that are older than those that are kept. */
 export const FULL_TEXT = `The page keeps at most ${formatCount(MAX_LEADS)}. For older ones, choose a day above the list.`;
@@ -15,6 +15,15 @@ export const FULL_TEXT = `The page keeps at most ${formatCount(MAX_LEADS)}. For 
 export function backTo(): string {
   const oldest = loadedLeads.value.at(-1);
   return oldest ? `, back to ${formatShort(timeOf(oldest))}` : '';
+}
+
+/** `Searched back to 12 March`: how far the service was searched for the text. */
+export function searchedText(): string {
+  const { text = '', from = 0, day } = view.value ?? {};
+  if (text === '') return '';
+  if (from === 0) return 'Searched all leads.';
+  const isBegun = from < (day?.end ?? now.value);
+  return isBegun ? `Searched back to ${formatShort(from)}.` : '';
 }
 
 interface LoadOlderProps {
@@ -26,7 +35,7 @@ interface LoadOlderProps {
 /** The state in words, and always the same button, so that it keeps the focus. */
 export function LoadOlder({ label, onStart }: LoadOlderProps): JSX.Element {
   const state = loading.value;
-  const isSearch = state.kind !== 'idle' && (state.purpose === 'search' || state.purpose === 'link');
+  const isSearch = state.kind !== 'idle' && state.purpose === 'search';
   const [text, onClick] = {
     idle: [label, onStart] as const,
     loading: isSearch
@@ -37,12 +46,7 @@ export function LoadOlder({ label, onStart }: LoadOlderProps): JSX.Element {
   }[state.kind];
   return (
     <p class="load-older">
-      {state.kind === 'loading' && isSearch && (
-        <span>
-          Searching… {formatCount(loadedLeads.value.length)}
-          {backTo()}.
-        </span>
-      )}
+      {state.kind === 'loading' && isSearch && <span>Searching…</span>}
       {state.kind === 'paused' && <Paused resumeAt={state.resumeAt} />}
       {state.kind === 'failed' && (
         <span role="alert">{explain(state.error).title}. What was loaded is kept.</span>

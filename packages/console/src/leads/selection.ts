@@ -4,13 +4,11 @@ import { batch, computed, effect, signal } from '@preact/signals';
 import { feedState, leads } from '../feed.ts';
 import { open, place } from '../router.ts';
 import { toLeadtapError } from '../service.ts';
-import { day, loadedLeads, loadUntil, pollAt, showNewest } from './history.ts';
-import { timeOf } from './read-back.ts';
+import { findLeads, timeOf } from './find.ts';
+import { day, filterText, listed, loadedLeads, search, view } from './history.ts';
 
 export const FILTER_ID = 'lead-filter';
 
-/** What the visitor has typed. */
-export const filterText = signal('');
 /** The value of a status; empty for all. */
 export const filterStatus = signal('');
 export const isFiltered = computed(() => filterText.value.trim() !== '' || filterStatus.value !== '');
@@ -31,16 +29,24 @@ function searchTextOf(lead: Lead): string {
   return text;
 }
 
-/** Every word must occur somewhere in the lead. */
-export const shownLeads = computed((): readonly Lead[] => {
-  if (!isFiltered.value) return loadedLeads.value;
+/** Of what is loaded: every word occurs somewhere in the lead. */
+function filterLoaded(): readonly Lead[] {
   const words = filterText.value.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length === 0) return loadedLeads.value;
+  const loaded = day.value ? loadedLeads.value : listed.value;
+  return loaded.filter((lead) => words.every((word) => searchTextOf(lead).includes(word)));
+}
+
+/** With a text: the loaded leads with all of its words, and those that the service has found. */
+export const shownLeads = computed((): readonly Lead[] => {
+  const filtered = filterLoaded();
+  const found = view.value?.text === filterText.value.trim() ? view.value.leads : [];
+  const all = new Map([...filtered, ...found].map((lead) => [lead.automation_trigger_id, lead]));
   const status = filterStatus.value;
-  return loadedLeads.value.filter(
-    (lead) =>
-      (status === '' || lead.statusValue === status) &&
-      words.every((word) => searchTextOf(lead).includes(word)),
-  );
+  if (all.size === filtered.length && status === '') return filtered;
+  return [...all.values()]
+    .filter((lead) => status === '' || lead.statusValue === status)
+    .sort((a, b) => timeOf(b) - timeOf(a));
 });
 
 /** The statuses of the loaded leads, by value. */
@@ -50,18 +56,9 @@ export const statuses = computed(
 
 export const clearFilter = (): void =>
   batch(() => {
-    filterText.value = '';
+    search('');
     filterStatus.value = '';
   });
-
-/** A search that has found so many more leads stops: they fill a screen. */
-const ENOUGH = 25;
-
-/** Loads older leads, in search of those that match the filter. */
-export function searchBack(): void {
-  const found = shownLeads.peek().length;
-  void loadUntil('search', () => !isFiltered.peek() || shownLeads.peek().length >= found + ENOUGH);
-}
 
 /** What an address has for a lead. With its time, one request finds it. */
 export const itemOf = ({ automation_trigger_id, createdAt }: Lead): string =>
@@ -76,8 +73,8 @@ export const openedId = computed(() =>
 /** An opened lead that was not among the newest ones. */
 interface LinkedLead {
   readonly id: string;
-  /** `asked`: one request asks for it; `searched`: older leads are loaded; `missing`: the token sees no such lead. */
-  readonly state: 'asked' | 'searched' | 'found' | 'missing' | 'failed';
+  /** `missing`: the token sees no such lead. */
+  readonly state: 'asked' | 'found' | 'missing' | 'failed';
   readonly lead?: Lead;
   readonly error?: LeadtapError;
 }
@@ -94,7 +91,7 @@ export const openedLead = computed((): Lead | undefined => {
   const isKept = leads.value.length > 0 && opened?.automation_trigger_id === id;
   opened =
     findLead(leads.value, id) ??
-    findLead(day.value?.leads ?? [], id) ??
+    findLead(view.value?.leads ?? [], id) ??
     (linked.value?.id === id ? linked.value.lead : undefined) ??
     (isKept ? opened : undefined);
   return opened;
@@ -109,24 +106,21 @@ effect(() => {
   if (lead && (timeOf(lead) < start || timeOf(lead) >= end)) open('leads', '', 'replace');
 });
 
-/** Finds the lead of the address: with one request if the time of the lead is known, else from the newest leads on back. */
+/** Finds the lead of the address with one request, by its time. */
 export async function findLinked(): Promise<void> {
   const id = openedId.peek();
   const [, createdAt] = TIME.exec(place.peek().item) ?? [];
-  linked.value = { id, state: createdAt === undefined ? 'searched' : 'asked' };
-  if (createdAt === undefined) {
-    showNewest();
-    return loadUntil('link', () => openedId.peek() !== id || openedLead.peek() !== undefined);
-  }
+  linked.value = { id, state: createdAt === undefined ? 'missing' : 'asked' };
+  if (createdAt === undefined) return;
   const found = await askFor(id, createdAt);
   if (linked.peek()?.id === id) linked.value = { id, ...found };
 }
 
 async function askFor(id: string, createdAt: string): Promise<Omit<LinkedLead, 'id'>> {
   try {
-    // `createdAt` is unique, so that it is the first lead after the millisecond before.
-    const page = await pollAt({ since: new Date(Date.parse(createdAt) - 1), limit: 1 });
-    const lead = findLead(page.leads, id);
+    // `createdAt` is unique, so that it is the first lead before the millisecond after.
+    const found = await findLeads({ before: Date.parse(createdAt) + 1, limit: 1 });
+    const lead = findLead(found.leads, id);
     return lead ? { state: 'found', lead } : { state: 'missing' };
   } catch (thrown) {
     return { state: 'failed', error: toLeadtapError(thrown) };
