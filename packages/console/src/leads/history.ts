@@ -235,7 +235,8 @@ export function search(text: string): void {
   filterText.value = text;
   stopLoading();
   clearTimeout(typing);
-  typing = setTimeout(showView, text.trim() === '' ? 0 : TYPING_MS);
+  if (text.trim() === '') showView();
+  else typing = setTimeout(showView, TYPING_MS);
 }
 
 /** The plot needs the leads of 24 hours. If these are too many, there is none. */
