@@ -39,7 +39,9 @@ export async function sendLeads(due: DueHook, options: LeadSenderOptions): Promi
     if (outcome === 'aborted') return { ...sent, attemptedThrough };
     options.onOutcome(outcome);
     if (outcome.kind !== 'accepted') return { ...sent, attemptedThrough, result: outcome };
-    sent = { acceptedThrough: page.through, attemptedThrough, result: outcome };
+    // Not `through`: leads after the last one are hidden from the user now, and are sent if they become visible again.
+    const { createdAt: acceptedThrough } = page.leads.at(-1) ?? page.leads[0];
+    sent = { acceptedThrough, attemptedThrough, result: outcome };
   }
   return sent;
 }
@@ -67,7 +69,7 @@ async function readPage(
     const [first, ...rest] = leads.slice(0, lengthOfPage(leads));
     if (!first) return undefined;
     const last = rest.at(-1) ?? first;
-    // Later leads of the range were deleted, or the user may not see them: a 2xx is for the whole range.
+    // Its end decides about the id, so it stays the same if later leads of the range are deleted or hidden.
     const isWhole = 1 + rest.length === leads.length;
     return { since, through: isWhole ? through : last.createdAt, leads: [first, ...rest] };
   };

@@ -53,6 +53,22 @@ describe.each(SENDS)('a subscription with %s', (send) => {
     await service.add({ id: '4', branchId: 'north' });
     await vi.waitFor(() => expect(receiver.events.flatMap(leadsOf).map(({ id }) => id)).toEqual(['2', '4']));
   });
+
+  it('skips no lead that was hidden at the time of the request and can be seen again', async () => {
+    const { receiver, service, hooks } = await startOne();
+    const read = hooks.readLeads;
+    vi.spyOn(hooks, 'readLeads').mockImplementationOnce(async (range) => {
+      await service.store.updateUser('boss', NARROWED);
+      return read(range);
+    });
+    const accept = receiver.respond;
+    receiver.respond = async (response, event) => {
+      await service.store.updateUser('boss', { accessLevel: 'COMPANY', branchId: null });
+      accept(response, event);
+    };
+    await service.add({ id: '1', branchId: 'north' }, { id: '2', branchId: 'south' });
+    await vi.waitFor(() => expect(receiver.events.flatMap(leadsOf).map(({ id }) => id)).toEqual(['1', '2']));
+  });
 });
 
 describe('among ten single leads', () => {

@@ -49,7 +49,7 @@ export interface LeadHistory {
 export interface LeadFindings {
   readonly lost: readonly string[];
   readonly outOfOrder: readonly string[];
-  /** Doubled with another `webhook-id`. */
+  /** Doubled with another `webhook-id`, although it was visible all the time. */
   readonly otherIds: readonly string[];
   /** Sent although the user could not see it. */
   readonly hidden: readonly string[];
@@ -69,7 +69,7 @@ export function judgeLeads(history: LeadHistory): LeadFindings {
       for (const lead of request.leads) {
         if (request.isAccepted) accepted.add(lead.id);
         const known = idByLead.get(lead.id);
-        if (known !== undefined && known !== request.webhookId)
+        if (known !== undefined && known !== request.webhookId && isAlwaysVisible(history, lead))
           otherIds.push(`${client} got ${lead.id} as ${known}, then as ${request.webhookId}`);
         if (known === undefined && isAlwaysVisible(history, lead)) {
           if (lead.createdAt <= newest) outOfOrder.push(`${client} got ${lead.id} after a later lead`);
