@@ -153,6 +153,12 @@ describe('the overview is never green for what it does not know', () => {
   });
 });
 
+it('the overview says when it has checked by the clock of the service, also if that of the visitor is wrong', async () => {
+  const service = await startService();
+  const page = await openConsole(service, { fixedTime: Date.now() - 48 * HOUR_MS });
+  await page.getByText(/^Checked (now|\d s ago)/).waitFor();
+});
+
 it('the overview asks every 30 seconds, and sooner after a lead', async () => {
   const service = await startService();
   await (await addAutomation(service, 'n8n')).poll();

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { clock } from '../clock.ts';
 import { consumerList, isListOlderThan, listDelay, useConsumerList } from '../consumers/consumer-list.ts';
 import { ConsumerRows, type Level, Sign } from '../consumers/consumer-row.tsx';
 import { ListDelay } from '../consumers/who-has-it.tsx';
@@ -72,7 +73,7 @@ function Connected(): JSX.Element {
       {state.kind === 'live' && <ListDelay />}
       {list.kind === 'listed' && (
         <p class="faint">
-          Checked <Time at={list.readAt} />. Automations of other users are not listed.
+          Checked <Time at={list.readAt + clock() - Date.now()} />. Automations of other users are not listed.
         </p>
       )}
       <TestLead isPrimary={hasConsumers}>
