@@ -275,7 +275,7 @@ export interface HookLeadsEventData {
   readonly hookId: string;
   /** Leads up to here were accepted before. */
   readonly since: string;
-  /** An answer of 2xx confirms all leads up to here. The `createdAt` of the last lead, unless later ones were deleted. */
+  /** The end of the range: the `createdAt` of the last lead, unless later ones were deleted or hidden meanwhile. */
   readonly through: string;
   /** The leads after `since`, up to `through`, oldest first. Empty only in a test event. */
   readonly leads: readonly Lead[];

@@ -459,7 +459,7 @@ export const HookLeadsEventData = Type.Object(
     hookId: hookId(),
     since: isoTime('Leads up to here were accepted before.'),
     through: isoTime(
-      'An answer of 2xx confirms all leads up to here. The `createdAt` of the last lead, unless later ones were deleted.',
+      'The end of the range: the `createdAt` of the last lead, unless later ones were deleted or hidden meanwhile.',
     ),
     leads: Type.Unsafe<Lead[]>(
       Type.Array(Lead, {
