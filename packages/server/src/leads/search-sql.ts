@@ -20,7 +20,7 @@ import type { LeadStore } from './store.ts';
  * A search ends when it has compared so many leads, and the next one continues. It ends earlier the more text leaves the database:
  * texts that are not ASCII are compared here, and 20 characters take as long as a lead that stays there. Together at most 50 ms.
  */
-const MAX_LEADS = 20_000;
+const MAX_LEADS = 15_000;
 const MAX_COST = 30_000;
 const CHARACTERS_PER_COST = 20;
 /** Found leads are read in parts, because a lead may have 100 kB. */
