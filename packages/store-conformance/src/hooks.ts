@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import type { ClaimQuery, DueHook, Hook, HookProgress, HookQuery, HookStore, NewHook } from 'leadtap';
 import { type ConformanceCheck, check, type Setup, START } from './check.ts';
 import { ACME, apply, bare, GLOBEX, lead, stamp, user } from './sample.ts';
@@ -229,6 +230,30 @@ export const hookChecks = [
       assert.equal(different.filter((outcome) => outcome?.kind === 'created').length, MAX - 1);
       assert.equal(different.filter((outcome) => outcome?.kind === 'too-many').length, 25 - (MAX - 1));
       assert.equal((await list(hooks)).length, MAX);
+    },
+  ),
+
+  checkHooks(
+    'hooks: equal subscriptions with tokens of their own are one hook, with the first token',
+    async ({ hooks, clock }) => {
+      const url = 'https://hooks.example.com/own';
+      const own = (id: string, rest: Partial<NewHook> = {}): NewHook => {
+        const tokenId = createHash('sha256').update(id).digest('hex').slice(0, 32);
+        return newHook(id, { url, send: 'lead', tokenId, tokenExpiresAt: START + 9, ...rest });
+      };
+      const outcomes = await Promise.all(['a', 'b'].map((id) => hooks.subscribe(own(id), MAX)));
+      assert.deepEqual(outcomes.map(({ kind }) => kind).sort(), ['created', 'known']);
+      const [first, ...others] = await list(hooks);
+      assert(first && others.length === 0);
+      const again = await hooks.subscribe(own('c', { tokenExpiresAt: START + 99 }), MAX);
+      assert(again.kind === 'known');
+      assert.deepEqual([again.hook.id, again.hook.tokenExpiresAt], [first.hook.id, START + 9]);
+      for (const rest of [{ url: `${url}d` }, { send: 'leads' as const }, { userId: 'seller' }])
+        assert.equal((await hooks.subscribe(own(`other-${Object.keys(rest)}`, rest), MAX)).kind, 'created');
+      // Another token, and one that has expired.
+      await subscribe(hooks, 'e', { url, send: 'lead' });
+      clock.now = START + 9;
+      assert.equal((await hooks.subscribe(own('f', { tokenExpiresAt: START + 99 }), MAX)).kind, 'created');
     },
   ),
 
@@ -746,12 +771,12 @@ export const hookChecks = [
       const [first] = await stamp(store, [lead('1')]);
       const [due] = await claim(hooks);
       assert(due);
-      assert.deepEqual([due.through, due.hook.attemptedThrough], [first, first]);
+      assert.deepEqual([due.through, due.hook.attemptedThrough], [first, null]);
       assert.equal((await hooks.find('a'))?.attemptedThrough, first);
       const [, last] = await stamp(store, [lead('2'), lead('3')]);
       const [again] = await claim(hooks, START + CLAIM_MS);
       assert(again);
-      assert.equal(again.through, first);
+      assert.deepEqual([again.through, again.hook.attemptedThrough], [first, first]);
       await hooks.settle([accepted(again, { announcedSince: 0, notBefore: START, checkAt: START })]);
       const [next] = await claim(hooks, START + CLAIM_MS);
       assert.deepEqual([next?.hook.announcedThrough, next?.through], [first, last]);

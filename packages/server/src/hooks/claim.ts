@@ -1,7 +1,14 @@
 /** What a subscription and a claim store, given what a transaction has read. Pure: the time is a parameter. */
-
+import { createHash } from 'node:crypto';
 import { type Gap, positionOf } from '../consumers/store.ts';
 import type { DueHook, Hook, NewHook, SettledHook } from './store.ts';
+
+/** Of the token that `hooks add` issues for a hook. It ends with the hook. Who reads it cannot delete the hook. */
+export const ownTokenId = (hookId: string): string =>
+  createHash('sha256').update(hookId).digest('hex').slice(0, 32);
+
+export const hasOwnToken = ({ id, tokenId }: Pick<Hook, 'id' | 'tokenId'>): boolean =>
+  tokenId === ownTokenId(id);
 
 /** A hook with the company of its user, which is stored for an index. */
 export interface StoredHook extends Hook {
@@ -25,7 +32,10 @@ const createHook = (
 });
 
 /** Failures are forgotten only if they have disabled the hook, and `notBefore` never: it may be the end of a claim or of a backoff. */
-function enableHook(stored: StoredHook, { tokenExpiresAt, baseUrl }: NewHook, now: number): StoredHook {
+function enableHook(stored: StoredHook, hook: NewHook, now: number): StoredHook {
+  const { baseUrl } = hook;
+  // The token that a hook has of its own is not issued again.
+  const { tokenExpiresAt } = hasOwnToken(hook) ? stored : hook;
   const failures = stored.disabledAt === null ? {} : { failures: 0, failingSince: null, disabledAt: null };
   return {
     ...{ ...stored, ...failures, tokenExpiresAt, baseUrl },
@@ -48,11 +58,12 @@ export function subscribeHook(
   user: UserOfHook,
   { maxPerUser, now }: { readonly maxPerUser: number; readonly now: number },
 ): { readonly kind: 'created' | 'known'; readonly stored: StoredHook } | undefined {
-  const known = hooks.find(
-    ({ tokenId, url, send }) => tokenId === hook.tokenId && url === hook.url && send === hook.send,
-  );
-  if (known) return { kind: 'known', stored: enableHook(known, hook, now) };
   const active = hooks.filter(({ tokenExpiresAt }) => tokenExpiresAt === null || tokenExpiresAt > now);
+  const isEqual = ({ url, send }: StoredHook) => url === hook.url && send === hook.send;
+  const known = hasOwnToken(hook)
+    ? active.find((other) => isEqual(other) && hasOwnToken(other))
+    : hooks.find((other) => isEqual(other) && other.tokenId === hook.tokenId);
+  if (known) return { kind: 'known', stored: enableHook(known, hook, now) };
   if (active.length >= maxPerUser) return undefined;
   return { kind: 'created', stored: createHook(hook, user, now) };
 }
@@ -124,19 +135,19 @@ export function claimHooks(
     const isOver =
       !isDue && found.disabledAt === null && through === found.announcedThrough && nextCheckAt === null;
     const failures = isOver ? { failures: 0, failingSince: null, attemptedThrough: null } : {};
-    const attempt = isDue ? { attemptedThrough: attemptOf(found, through) } : {};
     const hook = {
       ...found,
       ...failures,
-      ...attempt,
       remindAt,
       checkAt,
       notBefore: isDue ? claimUntil : found.notBefore,
     };
-    settled.push({ claimed: found, progress: isDue ? { ...hook, lastEventAt: now } : hook });
+    const attemptedThrough = attemptOf(found, through);
+    const progress = isDue ? { ...hook, attemptedThrough, lastEventAt: now } : hook;
+    settled.push({ claimed: found, progress });
     if (isDue)
       due.push({
-        ...{ hook, companyId, through: hook.attemptedThrough ?? through, polledThrough, claimedAt: now },
+        ...{ hook, companyId, through: attemptedThrough ?? through, polledThrough, claimedAt: now },
       });
   }
   return { settled, due };

@@ -25,8 +25,6 @@ export interface DeliveryOptions {
 export interface Delivery {
   /** The caller may have so many events in flight, so that no more than `maxSockets` are open. */
   readonly maxInFlight: number;
-  /** Of the bodies. */
-  readonly bytesInFlight: number;
   /** Ends when the connection is closed, or idle again. `companyId`: lookups of names are shared fairly between companies. */
   post(
     url: URL,
@@ -69,7 +67,6 @@ export function createDelivery(options: DeliveryOptions = {}): Delivery {
   const requests = new Set<ClientRequest>();
   const sockets = new Set<Socket>();
   let isClosed = false;
-  let bytesInFlight = 0;
 
   function watchSocket(socket: Socket): void {
     if (sockets.has(socket)) return;
@@ -79,9 +76,6 @@ export function createDelivery(options: DeliveryOptions = {}): Delivery {
 
   return {
     maxInFlight: maxSockets - maxIdle,
-    get bytesInFlight() {
-      return bytesInFlight;
-    },
     post: (url, headers, body, companyId = '') =>
       new Promise((resolve) => {
         const isSecure = url.protocol === 'https:';
@@ -92,10 +86,8 @@ export function createDelivery(options: DeliveryOptions = {}): Delivery {
           outcome = { kind: 'timeout' };
           request?.destroy();
         }, timeoutMs);
-        bytesInFlight += body.length;
         const end = (result: Outcome | 'aborted') => {
           clearTimeout(timer);
-          bytesInFlight -= body.length;
           resolve(result);
         };
         const attempt = () => {

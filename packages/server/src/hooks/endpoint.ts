@@ -30,6 +30,7 @@ import { ProblemError } from '../http/problems.ts';
 import { parseInstant } from '../leads/instant.ts';
 import { FAILED_TOKEN_POLICIES, type Limiter, MemoryLimiter } from '../limits/limiter.ts';
 import { secretOf } from './event.ts';
+import { isInFuture } from './rules.ts';
 import { type Hook, type HookStore, hookStateOf } from './store.ts';
 import { checkHookUrl } from './url.ts';
 
@@ -61,6 +62,7 @@ export function createHookEndpoints(options: HookEndpointOptions): Endpoint[] {
 
   async function subscribe(exchange: Exchange, { token }: Caller): Promise<Payload> {
     const { url, since, send } = await readSubscription(exchange);
+    if (send !== 'event' && isInFuture(since, clock())) throw invalidHook('since-in-future');
     // The account may have changed while the body arrived.
     await callers.identifyAgain(exchange);
     const checked = checkHookUrl(url, hooks.hosts);

@@ -19,8 +19,8 @@ export type ClaimResult = Outcome | { readonly kind: 'no-place' | 'nothing' };
 export interface SentLeads {
   /** The receiver has accepted all leads up to here. */
   readonly acceptedThrough: number;
-  /** The end of the last request that may have reached the receiver. */
-  readonly attemptedThrough: number;
+  /** The end of the last request that may have reached the receiver. Null: there was none. */
+  readonly attemptedThrough: number | null;
   /** Of the last request. */
   readonly result: ClaimResult;
 }
@@ -177,6 +177,10 @@ export function retryAfterMs(header: string | undefined, now: number): number {
   const ms = /^\d+$/.test(text) ? Number(text) * SECOND_MS : / GMT$/.test(text) ? Date.parse(text) - now : 0;
   return Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS);
 }
+
+/** The leads until then would never be sent. The clock of the client may be ahead by a minute. */
+export const isInFuture = (since: number | undefined, now: number): boolean =>
+  since !== undefined && since > now + MINUTE_MS;
 
 /** What the sender knows between two steps. All times are of a monotonic clock: the clock of the system may be set. */
 export interface SenderState {

@@ -50,8 +50,10 @@ export interface HookSenderOptions extends EventOptions {
 const CLAIM_MS = 15_000;
 /** Requests with leads begin so long after the claim at most: they end before it does, after 10 seconds. */
 const MAX_BEGIN_MS = 4000;
-/** Of all events in flight. Requests with leads wait while there are more. */
+/** Of all requests with leads. Shared by companies, as their places are. */
 const MAX_BYTES_IN_FLIGHT = 64 * 1024 * 1024;
+/** While a company has its share of them. */
+const CHECK_BYTES_MS = 20;
 const MAX_CLAIMED_AT_ONCE = 200;
 /** Events of a claim that are sent without a pause: each takes a part of a millisecond, and polls are answered between them. */
 const MAX_SENT_AT_ONCE = 20;
@@ -72,6 +74,7 @@ interface Result {
 export class HookSender {
   readonly #options: HookSenderOptions;
   readonly #places: Places;
+  readonly #bytes = new Shares(MAX_BYTES_IN_FLIGHT);
   /** Hooks that this instance may not send to, as long as it runs. Another one may. */
   readonly #notAllowed = new Set<string>();
   #state: SenderState = INITIAL_STATE;
@@ -214,17 +217,27 @@ export class HookSender {
 
   /** If the database cannot be read, the claim ends by itself. */
   async #sendLeads(due: DueHook, begunAt: number): Promise<void> {
-    const { delivery } = this.#options;
-    const mayBegin = () =>
-      !this.#isStopped &&
-      performance.now() - begunAt < MAX_BEGIN_MS &&
-      delivery.bytesInFlight < MAX_BYTES_IN_FLIGHT;
+    const { companyId, hook } = due;
+    const mayBegin = () => !this.#isStopped && performance.now() - begunAt < MAX_BEGIN_MS;
+    let held = 0;
+    const hold = (bytes: number) => {
+      this.#bytes.take(companyId, bytes - held);
+      held = bytes;
+    };
+    const reserve = async (bytes: number) => {
+      hold(0);
+      while (mayBegin() && this.#bytes.isFull(companyId, hook.failures > 0))
+        await new Promise((resolve) => setTimeout(resolve, CHECK_BYTES_MS));
+      hold(bytes);
+    };
     const onOutcome = (outcome: Outcome) => this.#observe(due.hook, outcome);
     try {
-      const sent = await sendLeads(due, { ...this.#options, mayBegin, onOutcome });
+      const sent = await sendLeads(due, { ...this.#options, mayBegin, reserve, hold, onOutcome });
       this.#addResult({ due, result: sent.result, sent });
     } catch (error) {
       this.#logFailure(error);
+    } finally {
+      hold(0);
     }
   }
 
@@ -295,16 +308,15 @@ export class HookSender {
 
 /** The events in flight. Their places are shared by companies: receivers of one that hang must not delay the events of others. */
 export class Places {
-  readonly #max: number;
-  readonly #byCompany = new Map<string, number>();
+  readonly #shares: Shares;
   readonly #running = new Set<Promise<void>>();
 
   constructor(max: number) {
-    this.#max = max;
+    this.#shares = new Shares(max);
   }
 
   get free(): number {
-    return this.#max - this.#running.size;
+    return this.#shares.free;
   }
 
   /**
@@ -312,13 +324,12 @@ export class Places {
    * it had its share until then: others of the company may have waited for the place.
    */
   run(companyId: string, isRetry: boolean, work: () => Promise<void>, onFreed: () => void): boolean {
-    const taken = this.#byCompany.get(companyId) ?? 0;
-    if (this.#isFull(taken, isRetry)) return false;
-    this.#byCompany.set(companyId, taken + 1);
+    if (this.#shares.isFull(companyId, isRetry)) return false;
+    this.#shares.take(companyId, 1);
     const running = work().finally(() => {
-      const wasFull = this.#isFull(this.#byCompany.get(companyId) ?? 0, false);
+      const wasFull = this.#shares.isFull(companyId, false);
       this.#running.delete(running);
-      this.#release(companyId);
+      this.#shares.take(companyId, -1);
       if (wasFull) onFreed();
     });
     this.#running.add(running);
@@ -333,18 +344,39 @@ export class Places {
   /** The companies that have their share: of all places, and of those for retries. */
   full(): { readonly companies: readonly string[]; readonly retriesOf: readonly string[] } {
     const fullFor = (isRetry: boolean) =>
-      [...this.#byCompany].filter(([, taken]) => this.#isFull(taken, isRetry)).map(([id]) => id);
+      this.#shares.companies().filter((id) => this.#shares.isFull(id, isRetry));
     return { companies: fullFor(false), retriesOf: fullFor(true) };
   }
+}
 
-  #release(companyId: string): void {
-    const others = (this.#byCompany.get(companyId) ?? 0) - 1;
-    if (others > 0) this.#byCompany.set(companyId, others);
+/** What is limited, and how much of it each company has. */
+class Shares {
+  #free: number;
+  readonly #byCompany = new Map<string, number>();
+
+  constructor(max: number) {
+    this.#free = max;
+  }
+
+  get free(): number {
+    return this.#free;
+  }
+
+  companies(): readonly string[] {
+    return [...this.#byCompany.keys()];
+  }
+
+  /** A negative amount gives it back. */
+  take(companyId: string, amount: number): void {
+    const taken = (this.#byCompany.get(companyId) ?? 0) + amount;
+    this.#free -= amount;
+    if (taken > 0) this.#byCompany.set(companyId, taken);
     else this.#byCompany.delete(companyId);
   }
 
-  /** A company may have as many places as are free then: half of all if it is the only one. For retries, it is a tenth of that. */
-  #isFull(taken: number, isRetry: boolean): boolean {
-    return taken >= Math.max(1, isRetry ? Math.floor(this.free / 10) : this.free);
+  /** A company may have as much as is free then: half of all if it is the only one. For retries, it is a tenth of that. */
+  isFull(companyId: string, isRetry: boolean): boolean {
+    const taken = this.#byCompany.get(companyId) ?? 0;
+    return this.#free <= 0 || taken >= Math.max(1, isRetry ? Math.floor(this.#free / 10) : this.#free);
   }
 }

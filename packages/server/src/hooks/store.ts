@@ -62,7 +62,7 @@ export interface DueHook {
   readonly companyId: string;
   /**
    * The newest `createdAt` that the user may see. Equal to `announcedThrough`: a reminder is due. Of a hook that sends leads:
-   * `attemptedThrough`.
+   * the end of the request that is repeated, if there is one.
    */
   readonly through: number;
   /** How far the consumer has polled. Null: it is not known. */
@@ -140,7 +140,8 @@ export interface HookStore {
   /**
    * Adds the hook, or returns the one that the same token (user and token id) has for this URL and `send`: `tokenExpiresAt` and `baseUrl` as given
    * now, another `createdAt`, its position unchanged, enabled again without failures if it was disabled, and examined at `notBefore`. A
-   * backoff stays. Hooks of ended tokens do not count. Serialised by user, so that `maxPerUser` holds.
+   * backoff stays. A hook with a token of its own is the one with such a token that the user has for this URL and `send`, and keeps its
+   * `tokenExpiresAt`. Hooks of ended tokens do not count. Serialised by user, so that `maxPerUser` holds.
    */
   subscribe(
     hook: NewHook,

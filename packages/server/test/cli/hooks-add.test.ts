@@ -87,6 +87,14 @@ describe('leadtap hooks add', () => {
     expect(new Set([first, ...others].map(({ id }) => id)).size).toBe(4);
   });
 
+  test('the same twice at once is one subscription, with one token', async () => {
+    const { service, add } = await installation();
+    const [one, other] = await Promise.all([add(' --send event'), add(' --send event')]);
+    expect(one?.id).toBe(other?.id);
+    expect([one?.token, other?.token].filter(Boolean)).toHaveLength(1);
+    expect(await service.store.hooks?.list({ now: 0, limit: 9 })).toHaveLength(1);
+  });
+
   test('it prints what to keep, and the commands to see a lead arrive and to end it', async () => {
     const { run } = await terminalWithUsers();
     const { code, stdout, stderr } = await run(
@@ -115,6 +123,7 @@ describe('leadtap hooks add', () => {
     ['--user boss', 'ftp://hooks.zapier.com/a', {}, 1, 'does not begin with https://'],
     ['--user boss', 'nonsense', {}, 1, 'is not a URL'],
     ['--user boss --send all', CATCH_HOOK, {}, 2, 'event, leads, lead'],
+    ['--user boss --since 2099-01-01', CATCH_HOOK, {}, 2, 'is in the future'],
     ['--user boss --since never', CATCH_HOOK, {}, 2, 'Write a time'],
     ['--user boss', 'https://crm.example.com/in', {}, 1, '\n  LEADTAP_HOOK_HOSTS=crm.example.com\n'],
     [

@@ -108,6 +108,12 @@ describe('bodies that are no subscription', () => {
     ['a url that is no text', '{"url":1}', {}, 'invalid-hook'],
     ['an empty url', '{"url":""}', {}, 'invalid-hook'],
     ['a since that is no time', `{"url":"${ZAPIER_URL}","since":"yesterday"}`, {}, 'invalid-hook'],
+    [
+      'a since in the future with send',
+      `{"url":"${ZAPIER_URL}","since":"2099-01-01","send":"lead"}`,
+      {},
+      'invalid-hook',
+    ],
     ['a since that is a number', `{"url":"${ZAPIER_URL}","since":1772443800}`, {}, 'invalid-hook'],
   ] as const)('%s', async (_name, body, headers, code) => {
     // A user of its own: the requests of one are limited.

@@ -278,6 +278,23 @@ describe.each(SENDS)('a receiver of %s', (send) => {
   });
 });
 
+it('a batch that failed is the same again although its leads are longer', async () => {
+  const clock = manualClock();
+  const { receiver, service, hook } = await startOne('leads', { clock });
+  receiver.respond = respondWith(500);
+  const ids = Array.from({ length: 60 }, (_, index) => ({ id: `${index}` }));
+  const created = await service.add(...ids);
+  const first = await receiver.event(1);
+  await vi.waitFor(async () => expect((await storedHook(service, hook.id)).failures).toBe(1));
+  await service.add(...ids.map((one) => ({ ...one, fields: { addressNotes: 'ü'.repeat(10_000) } })));
+  receiver.respond = respondWith(200);
+  await vi.waitFor(async () => {
+    clock.advance(1000);
+    expect((await storedHook(service, hook.id)).announcedThrough).toBe(created.at(-1));
+  });
+  expect(receiver.events.map(idOf)).toEqual([idOf(first), idOf(first)]);
+});
+
 it('a batch that failed is the same again although its last lead was erased', async () => {
   const clock = manualClock();
   const { receiver, service, hook } = await startOne('leads', { clock });

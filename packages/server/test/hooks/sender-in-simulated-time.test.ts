@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { sampleLead } from '../cache/support/sample-lead.ts';
 import { ACCEPTED, START, simulateSender } from './support/simulated-sender.ts';
 
 describe('an event', () => {
@@ -314,6 +315,47 @@ describe('the places for events in flight', () => {
       await advance(1300);
       expect(posts.length).toBe(Math.min(8, ended + 4));
     }
+  });
+});
+
+describe('the bytes of leads in flight', () => {
+  const long = (createdAt: number) => sampleLead(createdAt, { addressNotes: 'x'.repeat(990_000) });
+
+  it('are shared: a company whose receivers hang has half of 64 MiB, and others are not delayed', async () => {
+    const { start, add, addLead, advance, settle, posts, receiver, store, pathsOf } = simulateSender({
+      maxInFlight: 3000,
+    });
+    for (let index = 0; index < 100; index += 1) add(`acme-${index}`, 'acme', { send: 'leads' });
+    add('other', 'globex', { send: 'leads' });
+    store.readLeads.mockImplementation(async ({ through }) => [long(through)]);
+    await start();
+    receiver.answer = (path) => (path === '/other' ? ACCEPTED : undefined);
+    addLead('acme');
+    await settle();
+    expect(posts.length).toBeGreaterThan(30);
+    expect(posts.length).toBeLessThan(36);
+    // None is read for a request that has to wait.
+    expect(store.readLeads).toHaveBeenCalledTimes(posts.length);
+    addLead('globex');
+    await settle();
+    expect(pathsOf()).toContain('other');
+    receiver.answer = () => ACCEPTED;
+    for (const post of posts) post.end(ACCEPTED);
+    await advance(1500);
+    expect(new Set(pathsOf()).size).toBe(101);
+  });
+
+  it('are never more than 64 MiB', async () => {
+    const { start, add, addLead, settle, posts, receiver, store } = simulateSender({ maxInFlight: 3000 });
+    const companies = Array.from({ length: 100 }, (_, index) => `company-${index}`);
+    for (const id of companies) add(id, id, { send: 'leads' });
+    store.readLeads.mockImplementation(async ({ through }) => [long(through)]);
+    await start();
+    receiver.answer = undefined;
+    addLead(...companies);
+    await settle();
+    expect(posts.length).toBeGreaterThan(60);
+    expect(posts.length).toBeLessThan(70);
   });
 });
 

@@ -170,7 +170,7 @@ it.each([
 it('the times of an event are those of the database', async () => {
   const sent: { timestamp: string; header: string | undefined }[] = [];
   const delivery = {
-    ...{ maxInFlight: 1, bytesInFlight: 0 },
+    maxInFlight: 1,
     post: async (_url: URL, headers: Readonly<Record<string, string>>, body: string) => {
       sent.push({ timestamp: JSON.parse(body).timestamp, header: headers['webhook-timestamp'] });
       return OK;

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { HOOK_SENDS, type HookSend, MAX_HOOKS_PER_USER, PROBLEMS } from '@leadtap/contract';
 import type { Command } from 'commander';
 import { findUser } from '../../accounts/commands/organisation.ts';
@@ -16,8 +16,10 @@ import { hookPages } from '../../consumers/consumer-hooks.ts';
 import { quoteForShell } from '../../escape.ts';
 import { mayPoll } from '../../leads/access.ts';
 import { parseSince } from '../../leads/commands/find.ts';
+import { hasOwnToken, ownTokenId } from '../claim.ts';
 import { secretOf } from '../event.ts';
-import { type Hook, type HookStore, hostOfHook } from '../store.ts';
+import { isInFuture } from '../rules.ts';
+import { type Hook, hostOfHook } from '../store.ts';
 import { allowedHosts, checkHookUrl } from '../url.ts';
 
 export function registerAdd(hooks: Command, context: CommandContext): void {
@@ -59,11 +61,6 @@ Hosts of automation platforms are allowed. LEADTAP_HOOK_HOSTS has to list any ot
 const TOKEN_MS = 10 * 365 * 86_400_000;
 const MAX_NAME_LENGTH = 200;
 
-/** Of the token that `hooks add` issues for a hook. It ends with the hook. Who reads it cannot delete the hook. */
-const tokenIdOf = (hookId: string): string => createHash('sha256').update(hookId).digest('hex').slice(0, 32);
-
-export const hasOwnToken = ({ id, tokenId }: Hook): boolean => tokenId === tokenIdOf(id);
-
 interface AddFlags {
   readonly user: string;
   readonly url: string;
@@ -81,20 +78,23 @@ const addHook = (context: CommandContext, flags: AddFlags): Promise<void> =>
     const name = flags.name ?? new URL(url).host;
     if (name.trim() === '' || name.length > MAX_NAME_LENGTH)
       throw new Failure('usage', `--name must have 1 to ${MAX_NAME_LENGTH} characters`);
+    if (send !== 'event' && isInFuture(since, clock()))
+      throw new Failure('usage', PROBLEMS['invalid-hook'].details['since-in-future'].replaceAll('`', ''));
     const user = await findUser(store, userId);
     const keys = await loadSigningKeys(config.signingKey, { create: false });
     const hooks = requirePart(store.hooks);
-    const known = await findKnown(hooks, { userId, url, send }, clock());
-    if (known && !hasOwnToken(known)) throw ofAnotherToken(known);
-    const id = known?.id ?? randomBytes(16).toString('hex');
+    for await (const page of hookPages(hooks, { now: clock(), userId }))
+      for (const { hook } of page)
+        if (hook.url === url && hook.send === send && !hasOwnToken(hook)) throw ofAnotherToken(hook);
+    const id = randomBytes(16).toString('hex');
     // Times in a token are whole seconds.
     const issuedAt = Math.floor(clock() / 1000) * 1000;
-    const grant = { userId, tokenId: tokenIdOf(id), issuedAt, expiresAt: issuedAt + TOKEN_MS };
+    const grant = { userId, tokenId: ownTokenId(id), issuedAt, expiresAt: issuedAt + TOKEN_MS };
     const outcome = await hooks.subscribe(
       {
         ...{ id, userId, url, send, baseUrl: knownServiceUrl(config) },
         tokenId: grant.tokenId,
-        tokenExpiresAt: known ? known.tokenExpiresAt : grant.expiresAt,
+        tokenExpiresAt: grant.expiresAt,
         since: since === undefined ? undefined : Math.max(since, MIN_TIME),
       },
       MAX_HOOKS_PER_USER,
@@ -102,7 +102,8 @@ const addHook = (context: CommandContext, flags: AddFlags): Promise<void> =>
     if (outcome.kind === 'too-many') throw tooMany(userId);
     if (outcome.kind === 'no-such-user') throw new Failure('not-found', `there is no user ${userId}`);
     const { hook } = outcome;
-    const [issued] = known ? [] : await issueRecorded(store, keys, [grant], name);
+    const isKnown = outcome.kind === 'known';
+    const [issued] = isKnown ? [] : await issueRecorded(store, keys, [grant], name);
     const [signingSecret] = secretsOf(keys);
     const facts = {
       ...{ id: hook.id, send, since: toIso(hook.announcedThrough) },
@@ -113,7 +114,7 @@ const addHook = (context: CommandContext, flags: AddFlags): Promise<void> =>
     if (json) return writeJson(stdout, facts);
     const { tokenId: _, send: __, ...printed } = facts;
     for (const [key, value] of Object.entries(printed)) await writeLine(stdout, `${key.padEnd(6)}  ${value}`);
-    const notes = describeHook(hook, user, { isKnown: known !== undefined });
+    const notes = describeHook(hook, user, { isKnown });
     await writeLine(stderr, withInvocation(notes, context));
   });
 
@@ -138,17 +139,6 @@ function allowedUrl(text: string, { hooks, hookHosts }: Config): string {
     'If you trust it, set this in .env or the environment, for the service as well, and start the service again:',
     `LEADTAP_HOOK_HOSTS=${value}`,
   );
-}
-
-/** The same command again must not send each lead twice. */
-async function findKnown(
-  hooks: HookStore,
-  { userId, url, send }: Pick<Hook, 'userId' | 'url' | 'send'>,
-  now: number,
-): Promise<Hook | undefined> {
-  for await (const page of hookPages(hooks, { now, userId }))
-    for (const { hook } of page) if (hook.url === url && hook.send === send) return hook;
-  return undefined;
 }
 
 /** A platform or the console has made it. It may end soon, and a second one would send each lead twice. */

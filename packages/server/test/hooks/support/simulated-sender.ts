@@ -3,7 +3,15 @@ import { onTestFinished, vi } from 'vitest';
 import type { Delivery } from '../../../src/hooks/deliver.ts';
 import type { Outcome } from '../../../src/hooks/rules.ts';
 import { HookSender } from '../../../src/hooks/sender.ts';
-import type { ClaimQuery, DueHook, Hook, HookProgress, SettledHook } from '../../../src/hooks/store.ts';
+import type {
+  ClaimQuery,
+  DueHook,
+  Hook,
+  HookProgress,
+  LeadRange,
+  SettledHook,
+} from '../../../src/hooks/store.ts';
+import type { LeadRecord } from '../../../src/leads/record.ts';
 import type { Change } from '../../../src/poll/store.ts';
 
 export const START = Date.UTC(2026, 2, 2, 9, 30);
@@ -16,7 +24,7 @@ class SimulatedStore {
   readonly now = vi.fn(async () => START + performance.now());
   readonly prune = vi.fn(async (_expiredBefore: number) => 0);
   readonly hasHooks = vi.fn(async () => this.hooks.size > 0);
-  readonly readLeads = vi.fn(async () => []);
+  readonly readLeads = vi.fn(async (_range: LeadRange): Promise<LeadRecord[]> => []);
   readonly remove = vi.fn(async (id: string, _createdAt?: number) => this.hooks.delete(id));
 
   readonly claim = vi.fn(async ({ claimMs, companies, except, limit }: ClaimQuery): Promise<DueHook[]> => {
@@ -74,7 +82,6 @@ export function simulateSender({ maxInFlight = 40, tracksChanges = true }: Sende
   });
   const delivery: Delivery = {
     maxInFlight,
-    bytesInFlight: 0,
     close,
     post: ({ pathname: path }) =>
       new Promise((resolve) => {
@@ -109,7 +116,11 @@ export function simulateSender({ maxInFlight = 40, tracksChanges = true }: Sende
     await stopped;
     vi.useRealTimers();
   });
-  const add = (id: string, companyId: string, changes: Partial<HookProgress> & { url?: string } = {}) =>
+  const add = (
+    id: string,
+    companyId: string,
+    changes: Partial<HookProgress & Pick<Hook, 'url' | 'send'>> = {},
+  ) =>
     store.hooks.set(id, {
       companyId,
       hook: {
