@@ -164,7 +164,7 @@ export interface Consumer {
   readonly lastStatus: number | null;
   /** The usual time between two polls in seconds. Null until there were two. */
   readonly usualIntervalS: number | null;
-  /** `active`: polls within its usual interval. `stale`: should have polled again. `inactive`: has not polled for so long that it no longer counts. `subscribed`: has a webhook subscription, and has not polled yet or was not sent a lead yet. */
+  /** `active`: polls within its usual interval. `stale`: should have polled again. `inactive`: has not polled for so long that it no longer counts. `subscribed`: has a webhook subscription, and has not polled yet or has not accepted a lead yet. */
   readonly state: 'active' | 'stale' | 'inactive' | 'subscribed';
   /** The largest `since` that it has sent, or the last lead that its webhook has accepted: it has all leads up to here, except for those of `gaps`. */
   readonly confirmedThrough: string | null;
@@ -233,7 +233,7 @@ export interface Hook {
   readonly state: 'active' | 'failing' | 'disabled';
   /** Leads created up to here were announced or sent, and accepted, or are not to be announced. */
   readonly announcedThrough: string;
-  /** When the last event was sent. Null: none was sent yet. */
+  /** The time of the last attempt to send an event. Null: there was none yet. */
   readonly lastEventAt: string | null;
   /** The status of the response to the last event. Null: there was none. */
   readonly lastStatus: number | null;

@@ -79,6 +79,8 @@ export const exampleConsumers: Consumers = {
         id: null,
         host: null,
         state: 'active',
+        isAllowed: true,
+        isAccepted: true,
         announcedThrough: '2026-03-02T09:30:00.001Z',
         lastEventAt: '2026-03-02T09:30:11.600Z',
         lastStatus: 200,

@@ -233,7 +233,7 @@ const hookProgress = () => ({
     'Leads created up to here were announced or sent, and accepted, or are not to be announced.',
   ),
   lastEventAt: Type.Union([isoTime(), Type.Null()], {
-    description: 'When the last event was sent. Null: none was sent yet.',
+    description: 'The time of the last attempt to send an event. Null: there was none yet.',
   }),
   lastStatus: Type.Union([Type.Integer(), Type.Null()], {
     description: 'The status of the response to the last event. Null: there was none.',
@@ -259,6 +259,17 @@ export const ConsumerHook = Type.Object(
       description: 'The host that leads are sent to. Null: it sends events.',
     }),
     ...hookProgress(),
+    state: Type.Unsafe<(typeof HOOK_STATES)[number] | 'expired'>({
+      type: 'string',
+      enum: [...HOOK_STATES, 'expired'],
+      description: 'As in `Hook`. `expired`: it sends leads, and has ended with its token; subscribe again.',
+    }),
+    isAllowed: Type.Boolean({
+      description: 'Whether this service may send to the host. False: the operator has to allow it.',
+    }),
+    isAccepted: Type.Boolean({
+      description: 'Whether the last attempt was accepted. False: it was not, or it is not known yet.',
+    }),
     failingSince: Type.Union([isoTime(), Type.Null()], {
       description: 'Of the first of these failures. Null: there are none.',
     }),
@@ -312,7 +323,7 @@ export const Consumer = Type.Object(
       type: 'string',
       enum: [...CONSUMER_STATES],
       description:
-        '`active`: polls within its usual interval. `stale`: should have polled again. `inactive`: has not polled for so long that it no longer counts. `subscribed`: has a webhook subscription, and has not polled yet or was not sent a lead yet.',
+        '`active`: polls within its usual interval. `stale`: should have polled again. `inactive`: has not polled for so long that it no longer counts. `subscribed`: has a webhook subscription, and has not polled yet or has not accepted a lead yet.',
     }),
     confirmedThrough: Type.Union([isoTime(), Type.Null()], {
       description:

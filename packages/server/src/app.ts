@@ -102,6 +102,7 @@ export async function compose(
 
   // What the operator sees of it.
   const engine = engineOf(config.database);
+  const hookHosts = allowedHosts(config.hookHosts);
   const readStatus = createStatusReader({
     clock,
     version: VERSION,
@@ -111,7 +112,7 @@ export async function compose(
     readLastBackup: engine.backupTimes?.readLast,
     sharedLimits: limiters.shared,
     instance,
-    hooks: hookStore,
+    ...{ hooks: hookStore, hookHosts },
     isRecording: recorder !== undefined,
     staleAfterMs,
     invocation,
@@ -160,13 +161,13 @@ export async function compose(
         flushUser: (userId) => recorder.flushUser(userId),
         staleAfterMs,
         instance,
-        hooks: hookStore,
+        ...{ hooks: hookStore, hookHosts },
       })
     : switchedOff(CONSUMERS_PATH, CONSUMERS_OFF);
   const find = createFindEndpoint({ ...reading, store });
   const hooks = hookStore && {
     store: hookStore,
-    hosts: allowedHosts(config.hookHosts),
+    hosts: hookHosts,
     signingSecrets: secretsOf(keys),
   };
   const hookSender =

@@ -691,6 +691,31 @@ export const hookChecks = [
   ),
 
   checkHooks(
+    'hooks: one that sends leads is listed after its token has expired, until another continues there',
+    async ({ store, hooks, claimIds }) => {
+      const expired = {
+        url: 'https://hooks.example.com/leads',
+        send: 'lead',
+        tokenExpiresAt: START + 1,
+      } as const;
+      await subscribe(hooks, 'expired', { ...expired, since: 1 });
+      await subscribe(hooks, 'revoked', { ...expired, tokenId: 'revoked', since: 1 });
+      await store.revokeToken('revoked');
+      const now = START + 1;
+      const listed = async () => idsOf(await list(hooks, { now }));
+      assert.deepEqual(await listed(), ['expired']);
+      assert.deepEqual(await claimIds(hooks, now), []);
+      assert.deepEqual({ ...(await hooks.countByState()) }, { active: 0, failing: 0, disabled: 0 });
+      const next = { ...expired, tokenExpiresAt: START + 2 };
+      await subscribe(hooks, 'later', { ...next, tokenId: 'later', since: 2 });
+      assert.deepEqual(await listed(), ['expired', 'later'], 'leads between them were not sent');
+      await subscribe(hooks, 'next', { ...next, tokenId: 'next', since: 1 });
+      assert.deepEqual(await listed(), ['later', 'next']);
+      assert.deepEqual(idsOf(await list(hooks, { now: START + 2 })), ['later', 'next'], 'both have expired');
+    },
+  ),
+
+  checkHooks(
     'hooks: are listed page by page, sorted by id, of all, one company or one user',
     async ({ store, hooks }) => {
       const issued = { issuedAt: START, expiresAt: START + 1, scopes: ['leads:read'] };

@@ -8,7 +8,9 @@ import { printList, writeLine } from '../cli/output.ts';
 import { toIsoOrNull } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { formatDuration } from '../formats.ts';
+import { allowedHosts } from '../hooks/url.ts';
 import type { Store } from '../store/store.ts';
+import { isAccepted } from './consumer-hooks.ts';
 import {
   type ConsumerSources,
   consumerStateOf,
@@ -109,15 +111,18 @@ const listConsumers = (context: CommandContext, options: ConsumersOptions): Prom
     if (count === 0 && !json) await writeLine(context.stderr, message);
   });
 
-export const consumerSourcesOf = (store: Store, config: Pick<Config, 'hooks'>): ConsumerSources => ({
+export const consumerSourcesOf = (
+  store: Store,
+  config: Pick<Config, 'hooks' | 'hookHosts'>,
+): ConsumerSources => ({
   consumers: requirePart(store.consumers),
   hooks: config.hooks ? store.hooks : undefined,
+  hookHosts: allowedHosts(config.hookHosts),
 });
 
 const toJson = (listed: ListedConsumer, now: number, staleAfterMs: number | undefined) => ({
   ...toConsumerJson(listed, now, staleAfterMs),
   polls: listed.consumer?.polls ?? 0,
-  firstPollAt: toIsoOrNull(listed.consumer?.firstPollAt ?? null),
   gaps: toGapsJson(listed.consumer?.gaps ?? []),
 });
 
@@ -133,7 +138,8 @@ function toRow(
   const ago = (time: number): string => `${formatDuration((now - time) / 1000)} ago`;
   const leadHook = leadHookOf(listed);
   const sent = leadHook ? `leads to ${leadHook.host}` : 'event';
-  const lastEvent = hook?.lastEventAt ? `${sent} ${ago(hook.lastEventAt)}` : `no ${sent} yet`;
+  const tried = leadHook && !isAccepted(leadHook) ? ' tried' : '';
+  const lastEvent = hook?.lastEventAt ? `${sent}${tried} ${ago(hook.lastEventAt)}` : `no ${sent} yet`;
   return [
     ...[tokenId, name, userId, consumerStateOf(listed, now, staleAfterMs)],
     waiting === MAX_PENDING_LEADS ? `${MAX_PENDING_LEADS}+` : (waiting?.toString() ?? null),

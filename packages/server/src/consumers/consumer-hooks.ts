@@ -4,12 +4,13 @@ import { toIso, toIsoOrNull } from '../clock.ts';
 import {
   type Hook,
   type HookQuery,
-  type HookState,
   type HookStore,
-  hookStateOf,
   hostOfHook,
   type ListedHook,
+  type ListedHookState,
+  listedStateOf,
 } from '../hooks/store.ts';
+import { checkHookUrl } from '../hooks/url.ts';
 import { type ConsumerKey, consumerKeyText } from './store.ts';
 
 /**
@@ -19,13 +20,25 @@ import { type ConsumerKey, consumerKeyText } from './store.ts';
 export interface ConsumerHook extends Omit<Hook, 'url' | 'baseUrl'> {
   readonly name: string | null;
   readonly companyId: string;
-  readonly state: HookState;
+  readonly state: ListedHookState;
   readonly count: number;
   readonly host: string;
+  /** Whether this service may send to the host. */
+  readonly isAllowed: boolean;
 }
 
 /** It is a consumer of its own: a 2xx confirms the leads that were sent. */
 export const sendsLeads = ({ send }: Pick<ConsumerHook, 'send'>): boolean => send !== 'event';
+
+const isSuccess = (status: number | null): boolean => status !== null && status >= 200 && status < 300;
+
+/** Whether the last attempt was. A claim stores its time before anything is sent. */
+export const isAccepted = ({ lastStatus, attemptedThrough, announcedThrough }: ConsumerHook): boolean =>
+  isSuccess(lastStatus) && (attemptedThrough ?? 0) <= announcedThrough;
+
+/** Whether any attempt was. */
+export const hasAccepted = ({ lastStatus, announcedSince, announcedThrough }: ConsumerHook): boolean =>
+  isSuccess(lastStatus) || announcedThrough > (announcedSince ?? announcedThrough);
 
 /** SQLite answers no poll while it reads a page: some milliseconds. */
 const HOOKS_PER_PAGE = 200;
@@ -58,12 +71,13 @@ export interface ConsumerHooks {
 export async function readConsumerHooks(
   hooks: HookStore | undefined,
   query: Omit<HookQuery, 'limit' | 'after'>,
+  hosts: readonly string[] | undefined,
 ): Promise<ConsumerHooks> {
   const byConsumer = new Map<string, ConsumerHook>();
   const sendingLeads: { readonly hook: ConsumerHook; readonly isPending: boolean }[] = [];
   for await (const page of hookPages(hooks, query))
     for (const listed of page) {
-      const hook = toConsumerHook(listed);
+      const hook = toConsumerHook(listed, query.now, hosts);
       const key = consumerKeyText(hook);
       if (sendsLeads(hook)) sendingLeads.push({ hook, isPending: listed.isPending });
       else byConsumer.set(key, combine(byConsumer.get(key), hook));
@@ -80,13 +94,23 @@ export async function readConsumerHooks(
   };
 }
 
-const toConsumerHook = ({ hook, companyId, name }: ListedHook): ConsumerHook => ({
+const toConsumerHook = (
+  { hook, companyId, name }: ListedHook,
+  now: number,
+  hosts: readonly string[] | undefined,
+): ConsumerHook => ({
   ...{ ...hook, companyId, name, count: 1 },
-  state: hookStateOf(hook),
+  state: listedStateOf(hook, now),
   host: hostOfHook(hook),
+  isAllowed: hosts === undefined || checkHookUrl(hook.url, hosts).kind === 'allowed',
 });
 
-const SEVERITY: Readonly<Record<HookState, number>> = { active: 0, failing: 1, disabled: 2 };
+const SEVERITY: Readonly<Record<ListedHookState, number>> = {
+  active: 0,
+  failing: 1,
+  disabled: 2,
+  expired: 3,
+};
 
 function combine(known: ConsumerHook | undefined, next: ConsumerHook): ConsumerHook {
   if (!known) return next;
@@ -111,6 +135,8 @@ export const toConsumerHookJson = (hook: ConsumerHook | undefined) =>
         id: sendsLeads(hook) ? hook.id : null,
         host: sendsLeads(hook) ? hook.host : null,
         state: hook.state,
+        isAllowed: hook.isAllowed,
+        isAccepted: isAccepted(hook),
         announcedThrough: toIso(hook.announcedThrough),
         lastEventAt: toIsoOrNull(hook.lastEventAt),
         lastStatus: hook.lastStatus,

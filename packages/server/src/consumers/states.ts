@@ -5,6 +5,7 @@ import type { HookStore } from '../hooks/store.ts';
 import { mayPoll } from '../leads/access.ts';
 import {
   type ConsumerHook,
+  hasAccepted,
   readConsumerHooks,
   sendsLeads,
   startOf,
@@ -29,7 +30,7 @@ import {
  */
 export type Activity = 'active' | 'stale' | 'inactive';
 
-/** `subscribed`: has a webhook subscription and has not polled yet, or was not sent a lead yet. */
+/** `subscribed`: has a webhook subscription and has not polled yet, or has not accepted a lead yet. */
 export type ConsumerState = Activity | 'subscribed';
 
 /** A token that polls, or that has a webhook subscription and has not polled yet, or a webhook subscription that sends leads. */
@@ -151,7 +152,8 @@ export function consumerStateOf(listed: ListedConsumer, now: number, chosenMs?: 
   if (listed.consumer) return activityOf(listed.consumer, now, chosenMs, silenceOf(listed, now, chosenMs));
   const leadHook = leadHookOf(listed);
   if (leadHook?.state === 'disabled') return 'stale';
-  return leadHook && leadHook.lastEventAt !== null ? 'active' : 'subscribed';
+  if (leadHook?.state === 'expired') return listed.announced?.pendingLeads ? 'stale' : 'inactive';
+  return leadHook && hasAccepted(leadHook) ? 'active' : 'subscribed';
 }
 
 /**
@@ -178,6 +180,7 @@ export function toConsumerJson(listed: ListedConsumer, now: number, chosenMs?: n
     ...{ tokenId, name, userId, companyId },
     state: consumerStateOf(listed, now, chosenMs),
     tokenExpiresAt: toIsoOrNull((consumer ?? leadHook)?.tokenExpiresAt ?? null),
+    firstPollAt: toIsoOrNull(position?.firstPollAt ?? null),
     lastPollAt: toIsoOrNull(consumer?.lastPollAt ?? null),
     lastStatus: consumer?.lastStatus ?? null,
     usualIntervalSeconds: intervalMs === null ? null : intervalMs / 1000,
@@ -189,7 +192,7 @@ export function toConsumerJson(listed: ListedConsumer, now: number, chosenMs?: n
     skippedSince: toIsoOrNull(consumer?.skippedSince ?? null),
     unconfirmedSince: toIsoOrNull(consumer?.unconfirmedSince ?? null),
     isStuck: isStuck(listed, now, chosenMs),
-    tokenEnded: consumer?.tokenEnded ?? null,
+    tokenEnded: leadHook?.state === 'expired' ? leadHook.state : (consumer?.tokenEnded ?? null),
     isAwaited: isAwaited(listed, now, chosenMs),
     hook: toConsumerHookJson(hook),
   };
@@ -220,6 +223,8 @@ export interface ConsumerSources {
   readonly consumers?: ConsumerStore | undefined;
   /** Undefined if webhook subscriptions are switched off. */
   readonly hooks?: HookStore | undefined;
+  /** Where this service may send to. Undefined: it is not known. */
+  readonly hookHosts?: readonly string[] | undefined;
 }
 
 /** All consumers, or those of a company or a user, page by page. */
@@ -239,10 +244,10 @@ export async function* consumerPages(
 
 /** The same, with their webhook subscriptions. Tokens that have not polled yet, and hooks that send leads, are on the last page. */
 export async function* listedConsumerPages(
-  { consumers, hooks }: ConsumerSources,
+  { consumers, hooks, hookHosts }: ConsumerSources,
   query: Omit<ConsumerQuery, 'limit' | 'after'>,
 ): AsyncGenerator<readonly ListedConsumer[]> {
-  const hookOf = await readConsumerHooks(hooks, query);
+  const hookOf = await readConsumerHooks(hooks, query, hookHosts);
   for await (const page of consumerPages({ consumers }, query))
     yield page.map((consumer) => {
       const { userId, tokenId, name, user } = consumer;

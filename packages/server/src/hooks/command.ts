@@ -15,7 +15,14 @@ import { registerAdd } from './command/add.ts';
 import { createDelivery } from './deliver.ts';
 import { eventMessage, type HookMessage, leadsMessage, postMessage, testLeadMessage } from './event.ts';
 import type { Outcome } from './rules.ts';
-import { type Hook, type HookStore, hookStateOf, hostOfHook, type ListedHook } from './store.ts';
+import {
+  type Hook,
+  type HookStore,
+  hookStateOf,
+  hostOfHook,
+  type ListedHook,
+  listedStateOf,
+} from './store.ts';
 import { allowedHosts } from './url.ts';
 
 export function registerHooks(program: Command, context: CommandContext): void {
@@ -38,6 +45,8 @@ secret. LEADS is pending if there are leads that were not announced or sent yet.
   failing   it was not; RETRY says when it is sent again, - with the next lead
   disabled  none was accepted for 3 days (of those with SEND event), or the receiver answered 410 (of the others),
             and no more are sent; see \`leadtap hooks send-test --help\`
+  expired   its token has expired, and no more are sent (of those that send leads): subscribe its URL again with
+            \`leadtap hooks add --since\` and the time below ANNOUNCED THROUGH
 
 Who knows the id of a subscription can delete it.
 
@@ -95,7 +104,7 @@ const listHooks = (context: CommandContext, options: ListOptions): Promise<void>
     if (!config.hooks) await writeLine(stderr, 'LEADTAP_HOOKS is off: no events are sent.');
     const pages = hookPages(requirePart(store.hooks), { now, companyId, userId });
     const count = await printList(stdout, pages, json, {
-      toJson,
+      toJson: (listed) => toJson(listed, now),
       headings: [
         ...['ID', 'STATE', 'SEND', 'HOST', 'LEADS', 'LAST EVENT', 'STATUS', 'RETRY'],
         ...['USER', 'TOKEN', 'COMPANY', 'ANNOUNCED THROUGH', 'FAILURES'],
@@ -108,9 +117,10 @@ const listHooks = (context: CommandContext, options: ListOptions): Promise<void>
   });
 
 /** When the event is sent again. Null: it has not failed, or nothing is due until the next lead. */
-const retryAtOf = (hook: Hook): number | null => (hookStateOf(hook) === 'failing' ? hook.checkAt : null);
+const retryAtOf = (hook: Hook, now: number): number | null =>
+  listedStateOf(hook, now) === 'failing' ? hook.checkAt : null;
 
-const toJson = ({ hook, companyId, name, isPending }: ListedHook) => ({
+const toJson = ({ hook, companyId, name, isPending }: ListedHook, now: number) => ({
   id: hook.id,
   companyId,
   userId: hook.userId,
@@ -118,7 +128,7 @@ const toJson = ({ hook, companyId, name, isPending }: ListedHook) => ({
   name,
   host: hostOfHook(hook),
   send: hook.send,
-  state: hookStateOf(hook),
+  state: listedStateOf(hook, now),
   isPending,
   createdAt: toIso(hook.createdAt),
   announcedThrough: toIso(hook.announcedThrough),
@@ -126,16 +136,16 @@ const toJson = ({ hook, companyId, name, isPending }: ListedHook) => ({
   lastStatus: hook.lastStatus,
   failures: hook.failures,
   failingSince: toIsoOrNull(hook.failingSince),
-  retryAt: toIsoOrNull(retryAtOf(hook)),
+  retryAt: toIsoOrNull(retryAtOf(hook, now)),
 });
 
 function toRow({ hook, companyId, name, isPending }: ListedHook, now: number): (string | null)[] {
   const { lastEventAt, lastStatus } = hook;
-  const retryAt = retryAtOf(hook);
+  const retryAt = retryAtOf(hook, now);
   return [
     ...[
       hook.id,
-      hookStateOf(hook),
+      listedStateOf(hook, now),
       hook.send,
       hostOfHook(hook),
       isPending ? 'pending' : hook.send === 'event' ? 'announced' : 'sent',

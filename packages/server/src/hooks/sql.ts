@@ -77,11 +77,22 @@ const SELECTED = selectFields(HOOKS.types, 'h');
 const NOW = 'leadtap.from_ms($1)';
 const minutesLater = (minutes: number): string => `leadtap.from_ms(CAST($1 AS bigint) + ${minutes * 60_000})`;
 
-const IS_TOKEN_ENDED = `(h.token_expires_at IS NOT NULL AND h.token_expires_at <= ${NOW}
-  OR EXISTS (SELECT 1 FROM leadtap.revoked_tokens AS r WHERE r.token_id = h.token_id))`;
+const IS_EXPIRED = `(h.token_expires_at IS NOT NULL AND h.token_expires_at <= ${NOW})`;
+const IS_REVOKED = 'EXISTS (SELECT 1 FROM leadtap.revoked_tokens AS r WHERE r.token_id = h.token_id)';
+const IS_TOKEN_ENDED = `(${IS_EXPIRED} OR ${IS_REVOKED})`;
+const HAS_USER =
+  'EXISTS (SELECT 1 FROM leadtap.users AS u WHERE u.id = h.user_id AND u.company_id = h.company_id)';
 /** What `prune` deletes, if `now` is its `expiredBefore`. */
-const IS_ENDED = `(${IS_TOKEN_ENDED} OR NOT EXISTS (
-  SELECT 1 FROM leadtap.users AS u WHERE u.id = h.user_id AND u.company_id = h.company_id))`;
+const IS_ENDED = `(${IS_TOKEN_ENDED} OR NOT ${HAS_USER})`;
+/**
+ * Leads wait for a hook that sends leads also when its token has expired: no person has decided that it ends. Unless a later subscription
+ * of the same URL has begun no later than where it ended.
+ */
+const IS_LISTED = `(NOT ${IS_REVOKED} AND ${HAS_USER} AND (NOT ${IS_EXPIRED}
+  OR h.url LIKE '%#lead%' AND NOT EXISTS (
+    SELECT 1 FROM leadtap.hooks AS o
+     WHERE o.user_id = h.user_id AND o.url = h.url AND o.announced_since <= h.announced_through
+       AND (o.token_expires_at IS NULL OR o.token_expires_at > h.token_expires_at))))`;
 
 /** The newest `created_at` that the user `u` may see, who may be missing. Its leads become visible in this order. */
 const newestOf = (dialect: Dialect): string =>
@@ -190,7 +201,7 @@ const prepareSql = (dialect: Dialect) => ({
               LEFT JOIN leadtap.issued_tokens AS t ON t.id = h.token_id
               LEFT JOIN leadtap.users AS u ON u.id = h.user_id
              WHERE h.id > $3 AND (CAST($4 AS text) IS NULL OR h.company_id = $4)
-               AND (CAST($5 AS text) IS NULL OR h.user_id = $5) AND NOT ${IS_ENDED}
+               AND (CAST($5 AS text) IS NULL OR h.user_id = $5) AND ${IS_LISTED}
              ORDER BY h.id LIMIT $2) AS h
      ORDER BY h.id`,
   /** Only hooks whose claim has not ended. One that was subscribed again meanwhile is not disabled: it is tried again when the claim ends. */

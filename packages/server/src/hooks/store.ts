@@ -122,10 +122,19 @@ export function hookStateOf({ disabledAt, failures }: Pick<Hook, 'disabledAt' | 
   return failures > 0 ? 'failing' : 'active';
 }
 
+/** `expired`: its token has. Only hooks that send leads are listed then. */
+export type ListedHookState = HookState | 'expired';
+
+export const isExpired = ({ tokenExpiresAt }: Pick<Hook, 'tokenExpiresAt'>, now: number): boolean =>
+  tokenExpiresAt !== null && tokenExpiresAt <= now;
+
+export const listedStateOf = (hook: Hook, now: number): ListedHookState =>
+  isExpired(hook, now) ? 'expired' : hookStateOf(hook);
+
 export type HookCounts = Readonly<Record<HookState, number>>;
 
 export interface HookQuery {
-  /** Hooks whose token has expired by this time are left out. */
+  /** Decides which tokens have expired. */
   readonly now: number;
   readonly companyId?: string | undefined;
   readonly userId?: string | undefined;
@@ -155,7 +164,10 @@ export interface HookStore {
   find(id: string): Promise<Hook | undefined>;
   /** False if there is none. With `createdAt`: only if it was not subscribed again since. */
   remove(id: string, createdAt?: number): Promise<boolean>;
-  /** Sorted by id, without those of ended tokens and removed users. */
+  /**
+   * Sorted by id, without those of ended tokens and removed users. One that sends leads is listed if its token has expired, unless a
+   * hook of a later token continues at its position or before.
+   */
   list(query: HookQuery): Promise<readonly ListedHook[]>;
   /**
    * Claims hooks for which an event is due: not disabled, `notBefore` has come, the user exists and has the plan, the token works; and

@@ -40,11 +40,13 @@ export type DescribeConsumer = (consumer: ConsumerStatus, moment: Moment) => Fou
 
 const PLAN = 'professional-plan-required';
 const LIMITED_LONG_S = 15 * 60;
+/** Of a webhook that sends leads. */
+const WAITING_LONG_S = 3600;
 /** As in the alerts of most services: a receiver that is restarted fails for some minutes. */
 export const FAILING_LONG_S = 15 * 60;
 const RECENT_REFUSAL_S = 3600;
 
-/** Describes the first consumer with this problem, in the order of `sortKey`, and names the others. */
+/** Describes the first consumer with this problem, errors before warnings, in the order of `sortKey`, and names the others. */
 export function findConsumers(
   facts: Facts,
   problem: ConsumerProblem,
@@ -52,9 +54,12 @@ export function findConsumers(
   sortKey: (consumer: ConsumerStatus) => string = () => '',
 ): Found | undefined {
   const { consumers } = facts;
+  const isWarning = (consumer: ConsumerStatus): boolean =>
+    describeFirst(consumer, facts).severity === 'warning';
   const [first, ...others] = (consumers?.listed ?? [])
     .filter(({ problems }) => problems.includes(problem))
-    .sort((a, b) => Number(sortKey(a) > sortKey(b)) - Number(sortKey(a) < sortKey(b)));
+    .sort((a, b) => Number(sortKey(a) > sortKey(b)) - Number(sortKey(a) < sortKey(b)))
+    .sort((a, b) => Number(isWarning(a)) - Number(isWarning(b)));
   if (!consumers || !first) return undefined;
   const { row: _, userFix: __, ...found } = describeFirst(first, facts);
   const more = consumers.problems[problem] - 1;
@@ -88,7 +93,22 @@ const ENDINGS = {
 
 const ASK_FOR_TOKEN = 'Ask the operator for a new token, and put it into the automation.';
 
+/** Of a webhook that sends leads: it has ended with its token. */
+export const expiredOf = ({ tokenExpiresAt }: ConsumerStatus): string =>
+  `its token expired on ${tokenExpiresAt?.slice(0, 10)}`;
+
+const addHookCommand = ({ userId, hook, confirmedThrough }: ConsumerStatus): string =>
+  `\`leadtap hooks add --user ${inCommand(userId, 'ID')} --url URL --send ${hook?.send} --since ${confirmedThrough}\``;
+
 export const describeEnded: DescribeConsumer = (consumer) => {
+  if (hostOf(consumer) !== null) {
+    const row = `${expiredOf(consumer)}: ${waitingLeads(consumer.waiting)}, and none is sent`;
+    return {
+      ...{ message: `${subjectOf(consumer)}: ${row}.`, row },
+      fix: `Subscribe its URL again, from where it ended: ${addHookCommand(consumer)}. If it is no longer needed: \`leadtap hooks remove ${consumer.hook?.id}\`.`,
+      userFix: `Subscribe the same URL again with a new token, and with \`since\` \`${consumer.confirmedThrough}\`: all leads that wait are then sent, in order. If you no longer need it, delete the subscription \`${consumer.hook?.id}\`.`,
+    };
+  }
   const ending = consumer.tokenEnded ?? 'revoked';
   const row = `polls with a token that ${ENDINGS[ending]}: it is refused with 401`;
   return {
@@ -156,9 +176,13 @@ export const describeStale: DescribeConsumer = (consumer, moment) => {
 
 const agoOf = (moment: Moment, time: string): string => `${formatDuration(secondsSince(moment, time))} ago`;
 
-/** How long the oldest lead has been waiting. */
-const waitOf = (moment: Moment, { waitingSince, unconfirmedSince }: ConsumerStatus): number =>
-  secondsSince(moment, waitingSince ?? unconfirmedSince ?? moment.generatedAt);
+/** How long the oldest lead has been waiting. For a webhook that sends leads, none waits longer than since its subscription. */
+function waitOf(moment: Moment, consumer: ConsumerStatus): number {
+  const { waitingSince, unconfirmedSince, firstPollAt } = consumer;
+  const wait = secondsSince(moment, waitingSince ?? unconfirmedSince ?? moment.generatedAt);
+  if (hostOf(consumer) === null || firstPollAt === null) return wait;
+  return Math.min(wait, secondsSince(moment, firstPollAt));
+}
 
 const FOLLOW_LINKS =
   'It polls, but does not get them: it must follow the address in `Link` until a page is empty.';
@@ -167,7 +191,8 @@ export const describeWaiting: DescribeConsumer = (consumer, moment) => {
   const { waiting, state } = consumer;
   const refusal = lastRefusalOf(moment, consumer);
   const leads = waiting === 0 ? 'Leads wait' : waitingLeads(waiting);
-  const oldest = formatDuration(waitOf(moment, consumer));
+  const wait = waitOf(moment, consumer);
+  const oldest = formatDuration(wait);
   const lastPoll = lastPollOf(consumer, moment);
   const behindFixes = {
     fix: `${FOLLOW_LINKS} ${consumersCommand(consumer)} shows how far it has come.`,
@@ -177,21 +202,35 @@ export const describeWaiting: DescribeConsumer = (consumer, moment) => {
     message: `${leads} for ${describe(consumer)}, the oldest for ${oldest}; ${lastPoll}.`,
     row: `${leads}, the oldest for ${oldest}: ${lastPoll}`,
     ...(hostOf(consumer) !== null
-      ? notSentFixes(consumer)
+      ? {
+          ...notSentFixes(consumer),
+          severity: wait > WAITING_LONG_S ? ('error' as const) : ('warning' as const),
+        }
       : (refusal?.fixes ?? (state === 'active' ? behindFixes : stoppedFixes(consumer)))),
   };
 };
 
-const notSentFixes = ({ hook }: ConsumerStatus): Fixes => ({
-  fix: `Leads are sent by themselves, in order. If none was sent for some minutes, \`leadtap hooks send-test ${hook?.id ?? 'ID'}\` says why.`,
-  userFix: 'Leads are sent by themselves, in order. If none was sent for some minutes, ask the operator why.',
-});
+function notSentFixes({ hook }: ConsumerStatus): Fixes {
+  if (hook?.isAllowed === false)
+    return {
+      fix: `Add its host to LEADTAP_HOOK_HOSTS, and start the service again. If it is no longer needed: \`leadtap hooks remove ${hook.id}\`.`,
+      userFix: 'Ask the operator to add its host to `LEADTAP_HOOK_HOSTS`.',
+    };
+  return {
+    fix: `Leads are sent by themselves, in order. If none was sent for some minutes, \`leadtap hooks send-test ${hook?.id ?? 'ID'}\` says why.`,
+    userFix:
+      'Leads are sent by themselves, in order. If none was sent for some minutes, ask the operator why.',
+  };
+}
 
 function lastPollOf(consumer: ConsumerStatus, moment: Moment): string {
   const { hook } = consumer;
   const lastEventAt = hook?.lastEventAt ?? null;
-  if (hook && hook.send !== 'event')
-    return lastEventAt === null ? 'nothing was sent yet' : `the last was sent ${agoOf(moment, lastEventAt)}`;
+  if (hook && hook.send !== 'event') {
+    if (!hook.isAllowed) return `this service may not send to ${hook.host}: LEADTAP_HOOK_HOSTS`;
+    if (lastEventAt === null) return 'nothing was sent yet';
+    return `${hook.isAccepted ? 'the last was sent' : 'the last attempt was'} ${agoOf(moment, lastEventAt)}`;
+  }
   if (consumer.lastPollAt === null)
     return lastEventAt === null
       ? 'no webhook event was sent to it, and it has never polled'
@@ -251,7 +290,7 @@ export const describeExpiring: DescribeConsumer = (consumer, moment) => {
     return {
       message: `The token of ${describe(consumer)} expires in ${left}. Its webhook ends with it: no more leads are sent then.`,
       row: `its token expires in ${left}, and its webhook ends with it`,
-      fix: `Before then, replace it: \`leadtap hooks remove ${consumer.hook?.id}\`, then \`leadtap hooks add --user ${inCommand(consumer.userId, 'ID')} --url URL --send ${consumer.hook?.send} --since ${consumer.confirmedThrough}\`.`,
+      fix: `Before then, replace it: \`leadtap hooks remove ${consumer.hook?.id}\`, then ${addHookCommand(consumer)}.`,
       userFix: 'Ask the operator for a new token, and subscribe the same URL again with it before then.',
     };
   return {

@@ -1,6 +1,6 @@
 /** `GET {base_url}/automation/consumers`: the consumers of the user of the token, and the diagnosis of each. */
 import { CONSUMERS_PATH, type Consumers, type Consumer as WireConsumer } from '@leadtap/contract';
-import { systemClock, toIso, toIsoOrNull } from '../clock.ts';
+import { systemClock, toIso } from '../clock.ts';
 import { leadHookOf, listedConsumerPages, positionOfLeadHook, toGapsJson } from '../consumers/states.ts';
 import { consumerKeyOf } from '../consumers/store.ts';
 import { formatDuration } from '../formats.ts';
@@ -15,7 +15,7 @@ import {
 } from '../http/identify.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Store } from '../store/store.ts';
-import type { Moment } from './consumer-problems.ts';
+import { expiredOf, type Moment } from './consumer-problems.ts';
 import { addTo, judge, noCounts, toStatus } from './consumers.ts';
 import type { InstanceMemory } from './instance.ts';
 import type { ConsumerStatus, ConsumersStatus } from './report.ts';
@@ -42,11 +42,22 @@ export interface ConsumersEndpointOptions extends IdentificationOptions, Refusal
   readonly instance: Pick<InstanceMemory, 'read'>;
   /** Absent: there are no webhook subscriptions. */
   readonly hooks?: HookStore | undefined;
+  /** Where this service may send to. */
+  readonly hookHosts?: readonly string[] | undefined;
 }
 
 export function createConsumersEndpoint(options: ConsumersEndpointOptions): CallerEndpoint {
-  const { store, hooks, flushUser, staleAfterMs, instance, observeRefusal, clock = systemClock } = options;
-  const sources = { consumers: store.consumers, hooks };
+  const {
+    store,
+    hooks,
+    hookHosts,
+    flushUser,
+    staleAfterMs,
+    instance,
+    observeRefusal,
+    clock = systemClock,
+  } = options;
+  const sources = { consumers: store.consumers, hooks, hookHosts };
 
   async function list(exchange: Exchange, { token, user }: Caller) {
     await flushUser(user.id);
@@ -68,7 +79,7 @@ export function createConsumersEndpoint(options: ConsumersEndpointOptions): Call
           tokenId: status.tokenId,
           isThisToken: status.tokenId === tokenId,
           ...diagnosisOf(status, moment, isHeld),
-          firstPollAt: toIsoOrNull(position?.firstPollAt ?? null),
+          firstPollAt: status.firstPollAt,
           lastPollAt: status.lastPollAt,
           lastStatus: status.lastStatus,
           usualIntervalS:
@@ -107,10 +118,13 @@ function diagnosisOf(consumer: ConsumerStatus, moment: Moment, isHeld: boolean):
     return { level: urgent.severity, problem: urgent.kind, message: urgent.row, fix: urgent.userFix };
   const nothing = { problem: null, fix: null };
   if (hostOf(consumer) !== null) {
-    const lastAt = consumer.hook?.lastEventAt ?? null;
+    const { state, hook } = consumer;
+    if (state === 'inactive') return { ...nothing, level: state, message: expiredOf(consumer) };
+    const lastAt = hook?.lastEventAt ?? null;
+    const verb = hook?.isAccepted ? 'sent' : 'last tried';
     const message =
-      lastAt === null ? 'nothing sent yet' : `sent ${formatDuration(secondsSince(moment, lastAt))} ago`;
-    const level = lastAt === null ? 'unknown' : 'good';
+      lastAt === null ? 'nothing sent yet' : `${verb} ${formatDuration(secondsSince(moment, lastAt))} ago`;
+    const level = state === 'subscribed' ? 'unknown' : 'good';
     return { ...nothing, level, message: withWaiting(consumer, message) };
   }
   if (consumer.lastPollAt === null) {
@@ -150,8 +164,8 @@ function summarize(
   }
   const { good } = conclude(counts, [], staleAfterMs);
   if (good !== null) return { level: 'good', message: good };
-  if (rows.some((row) => hostOf(row) !== null))
-    return { level: 'unknown', message: 'Nothing was sent to your webhooks yet.' };
+  if (rows.some((row) => hostOf(row) !== null && row.state === 'subscribed'))
+    return { level: 'unknown', message: 'Your webhooks have accepted no lead yet.' };
   return {
     level: 'unknown',
     message: `Nothing polls ${counts.inactive === 0 ? 'yet' : 'at present'} with your tokens.`,

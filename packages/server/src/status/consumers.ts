@@ -37,6 +37,8 @@ const EXPIRES_SOON_MS = 7 * DAY_MS;
 /** Of the lifetime: a token that was issued for a day is meant to expire. */
 const EXPIRES_SOON_SHARE = 1 / 3;
 const RATE_LIMITED = 429;
+/** A lead is sent at once, and again after 5 s, 30 s and 2 min. */
+const MAX_HOOK_WAIT_MS = 2 * 60_000;
 /** Leads may wait for an hour, and for longer if the consumer polls rarely. */
 const MAX_WAIT_INTERVALS = 4;
 /** Fewer are a person who tries a token, not an automation. */
@@ -148,7 +150,8 @@ export function judge(listed: ListedConsumer, now: number, staleAfterMs: number 
   if (pollProblem) problems.push(pollProblem);
   if (state !== 'inactive' && hasSkipped(listed, now)) problems.push('leads-skipped');
   if (state !== 'inactive' && expiresSoon(listed, now)) problems.push('tokens-expiring');
-  if (listed.hook && listed.hook.state !== 'active') problems.push(`hooks-${listed.hook.state}`);
+  const hookState = listed.hook?.state ?? 'active';
+  if (hookState === 'failing' || hookState === 'disabled') problems.push(`hooks-${hookState}`);
   return { listed, state, waitMs, problems };
 }
 
@@ -185,8 +188,9 @@ function pollProblemOf(
 
 /** While it is failing or disabled, that is its problem. */
 function leadHookProblemOf({ announced, hook }: ListedConsumer, waitMs: number | null) {
+  if (hook?.state === 'expired') return announced?.pendingLeads ? 'token-revoked-in-use' : undefined;
   if (announced?.pendingLeads && !mayPoll(announced.user)) return 'consumers-refused';
-  return hook?.state === 'active' && waitMs !== null && waitMs > HOUR_MS ? 'leads-waiting' : undefined;
+  return hook?.state === 'active' && (waitMs ?? 0) > MAX_HOOK_WAIT_MS ? 'leads-waiting' : undefined;
 }
 
 /** One with a webhook subscription gets an event for each lead: its interval does not matter. */
@@ -217,6 +221,7 @@ export const isRefusal = (status: number | null): boolean =>
 function expiresSoon(listed: ListedConsumer, now: number): boolean {
   const { consumer } = listed;
   const leadHook = leadHookOf(listed);
+  if (leadHook?.state === 'expired') return false;
   if (leadHook) return (leadHook.tokenExpiresAt ?? Number.POSITIVE_INFINITY) - now <= EXPIRES_SOON_MS;
   const { tokenIssuedAt: issuedAt = null, tokenExpiresAt: expiresAt = null, tokenEnded } = consumer ?? {};
   if (issuedAt === null || expiresAt === null || expiresAt <= now || tokenEnded) return false;

@@ -229,11 +229,13 @@ function waitingOf({ waiting, waitingSince }: ConsumerStatus, report: StatusRepo
 /** Its webhook subscription: the last event, and the state if that is not active. */
 function hookOf({ hook }: ConsumerStatus, report: StatusReport): Html {
   if (hook === null) return NOTHING;
-  const { send, state, lastEventAt, lastStatus, failures, count } = hook;
+  const { send, state, isAccepted, lastEventAt, lastStatus, failures, count } = hook;
   const sent = send === 'event' ? 'event' : 'leads';
-  const event = lastEventAt === null ? html`no ${sent} yet` : html`${sent} ${ago(lastEventAt, report)}`;
+  const tried = send === 'event' || isAccepted ? '' : ' tried';
+  const event =
+    lastEventAt === null ? html`no ${sent} yet` : html`${sent}${tried} ${ago(lastEventAt, report)}`;
   const several = count > 1 ? ` (${count} subscriptions)` : '';
-  if (state === 'active') return html`${event}${several}`;
+  if (state === 'active' || state === 'expired') return html`${event}${several}`;
   const response = lastStatus === null ? 'no response' : `status ${lastStatus}`;
   const times = failures === 1 ? '' : `, ${formatCount(failures)} times`;
   return html`${event}, ${response}${times}${several}${badge(state, true)}`;

@@ -3,7 +3,7 @@ import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Clock, toIso, toIsoOrNull } from '../clock.ts';
 import { hookPages } from '../consumers/consumer-hooks.ts';
-import { type HookStore, hookStateOf } from '../hooks/store.ts';
+import { type HookStore, listedStateOf } from '../hooks/store.ts';
 import type { Store } from '../store/store.ts';
 import { withTimeout } from '../timeout.ts';
 import { FAILING_LONG_S } from './consumer-problems.ts';
@@ -27,6 +27,8 @@ export interface StatusSources {
   readonly instance: InstanceMemory;
   /** Undefined if webhook subscriptions are switched off. */
   readonly hooks?: HookStore | undefined;
+  /** Where this service may send to. */
+  readonly hookHosts?: readonly string[] | undefined;
   /** Whether consumers are recorded. */
   readonly isRecording: boolean;
   /** What another instance knows better. */
@@ -69,7 +71,7 @@ function createFactsReader(sources: StatusSources): () => Promise<Facts> {
   const { clock, store, hooks, log, instance, staleAfterMs } = sources;
   const { readMs, slowReadMs } = sources.timeouts ?? STATUS_TIMEOUTS;
   const silence = new LeadSilence(store);
-  const consumerSources = { consumers: store.consumers, hooks };
+  const consumerSources = { consumers: store.consumers, hooks, hookHosts: sources.hookHosts };
   const consumersReader = new ConsumersReader({ sources: consumerSources, clock, staleAfterMs, slowReadMs });
 
   const attempt = async <T>(what: string, work: () => Promise<T>): Promise<T | undefined> => {
@@ -140,7 +142,7 @@ async function countHooks(hooks: HookStore, now: number): Promise<HooksStatus> {
     for await (const page of hookPages(hooks, { now }))
       failingLong += page.filter(
         ({ hook }) =>
-          hookStateOf(hook) === 'failing' && now - (hook.failingSince ?? now) >= FAILING_LONG_S * 1000,
+          listedStateOf(hook, now) === 'failing' && now - (hook.failingSince ?? now) >= FAILING_LONG_S * 1000,
       ).length;
   return { ...counts, failingLong };
 }

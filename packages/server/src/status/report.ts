@@ -50,7 +50,7 @@ export interface ConsumerStatus extends ReturnType<typeof toConsumerJson> {
 export interface ConsumersStatus {
   /** False: `LEADTAP_CONSUMERS=off`, so the counts are 0 and none is listed. */
   readonly recorded: boolean;
-  /** They have a webhook subscription, and have not polled or were not sent a lead yet. */
+  /** They have a webhook subscription, and have not polled or accepted a lead yet. */
   readonly subscribed: number;
   readonly active: number;
   /** Those of them that have just begun to poll: their usual interval is not known yet. */

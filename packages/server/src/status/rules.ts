@@ -113,9 +113,10 @@ export const RULES: readonly Rule[] = [
   consumerRule({
     name: 'token-revoked-in-use',
     levels: ['error'],
-    title: 'A consumer still polls with a token that has ended: revoked, expired, or of a removed key',
+    title:
+      'A consumer still polls with a token that has ended (revoked, expired, or of a removed key), or leads wait for a webhook whose token has expired',
     guide:
-      'It is refused with 401. Put a new token into the automation (`leadtap token issue --user ID`), or switch the automation off. The automation keeps its position.',
+      'One that polls is refused with 401. Put a new token into the automation (`leadtap token issue --user ID`), or switch the automation off. The automation keeps its position. A webhook that sends leads has ended with its token: subscribe its URL again from the position that the status page names (`leadtap hooks add --since`), or delete it (`leadtap hooks remove ID`).',
     describe: describeEnded,
   }),
   consumerRule({
@@ -128,10 +129,11 @@ export const RULES: readonly Rule[] = [
   }),
   consumerRule({
     name: 'leads-waiting',
-    levels: ['error'],
-    title: 'Leads wait for a consumer for more than an hour and four of its usual intervals',
+    levels: ['error', 'warning'],
+    title:
+      'Leads wait for a consumer for more than an hour and four of its usual intervals, or for a webhook for more than 2 minutes',
     guide:
-      'It has stopped, or it polls and does not advance (it must follow the address in `Link` until a page is empty), or it has a webhook and never polls, or its webhook is not sent its leads because its host is not in `LEADTAP_HOOK_HOSTS`. Revoke tokens that are no longer needed.',
+      'It has stopped, or it polls and does not advance (it must follow the address in `Link` until a page is empty), or it has a webhook and never polls, or its webhook is not sent its leads because its host is not in `LEADTAP_HOOK_HOSTS`. For a webhook it is an error after an hour. Revoke tokens that are no longer needed.',
     describe: describeWaiting,
     sortKey: waitingSince,
   }),
@@ -336,6 +338,7 @@ export function findUrgent(
 
 /** Warnings with which leads may wait. */
 const WAITING_KINDS: readonly StatusProblem['kind'][] = [
+  'leads-waiting',
   'consumers-refused',
   'consumers-limited',
   'hooks-failing',

@@ -126,7 +126,14 @@ it('a single poll that fails is no downtime', async () => {
 const HOOK: ConsumerHook = {
   ...{ userId: 'boss', tokenId: 'a', name: null, companyId: 'acme', state: 'active', count: 1 },
   ...{ createdAt: 0, announcedThrough: 0, lastEventAt: null, lastStatus: null, failures: 0 },
-  ...{ id: '1', host: 'hooks.zapier.com', send: 'event', tokenExpiresAt: null, failingSince: null },
+  ...{
+    id: '1',
+    host: 'hooks.zapier.com',
+    send: 'event',
+    tokenExpiresAt: null,
+    isAllowed: true,
+    failingSince: null,
+  },
   ...{
     announcedSince: null,
     attemptedThrough: null,

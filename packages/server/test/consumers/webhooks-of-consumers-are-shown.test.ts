@@ -62,7 +62,7 @@ describe('a consumer with a webhook subscription', () => {
     const hook = {
       ...{ count: 1, state: 'active', announcedThrough: since },
       ...{ lastEventAt: iso(clock() - 3 * MINUTE_MS), lastStatus: 200, failures: 0 },
-      ...{ failingSince: null, send: 'event', id: null, host: null },
+      ...{ failingSince: null, send: 'event', id: null, host: null, isAllowed: true, isAccepted: true },
     };
     expect(await list('boss')).toEqual([
       expect.objectContaining({ tokenId: 'token-1', state: 'active', hook }),

@@ -31,12 +31,17 @@ async function installation() {
     const claimed = await storedHook(service, id);
     await service.store.hooks?.settle([{ claimed, progress: { ...claimed, ...LATER, ...progress } }]);
   };
-  const subscribe = async (since?: number, id = ID, host = 'hooks.zapier.com') => {
+  const subscribe = async (
+    since?: number,
+    id = ID,
+    host = 'hooks.zapier.com',
+    tokenExpiresAt: number | null = null,
+  ) => {
     const url = `https://${host}/hooks/catch/1/secret/`;
     await service.store.hooks?.subscribe(
       {
         ...{ id, userId: 'boss', tokenId: 'token-1', url, send: 'lead', baseUrl: service.url, since },
-        tokenExpiresAt: null,
+        tokenExpiresAt,
       },
       20,
     );
@@ -65,7 +70,7 @@ it('a webhook that sends leads is listed beside the polls of its token, with its
   const hook = {
     ...{ count: 1, send: 'lead', id: ID, host: 'hooks.zapier.com', state: 'active' },
     ...{ announcedThrough: iso(second), lastEventAt: iso(clock() - 3000), lastStatus: 200 },
-    ...{ failures: 0, failingSince: null },
+    ...{ failures: 0, failingSince: null, isAllowed: true, isAccepted: true },
   };
   expect(await rows()).toMatchObject([
     { tokenId: 'token-1', name: 'Zapier', pendingLeads: 0, hook: null, message: 'polled 3 s ago' },
@@ -154,7 +159,58 @@ it('a new webhook says that nothing was sent yet', async () => {
   const { list, subscribe } = await installation();
   await subscribe();
   expect(await list()).toMatchObject({
-    summary: { level: 'unknown', message: 'Nothing was sent to your webhooks yet.' },
+    summary: { level: 'unknown', message: 'Your webhooks have accepted no lead yet.' },
     consumers: [{ level: 'unknown', state: 'subscribed', message: 'nothing sent yet' }],
   });
+});
+
+it('a webhook whose token has expired stays listed, as expired, with the leads that wait for it', async () => {
+  const { clock, service, run, list, change, subscribe } = await installation();
+  const expiresAt = clock() + 60_000;
+  await subscribe(undefined, ID, undefined, expiresAt);
+  clock.advance(1000);
+  const [first = 0] = await service.add({ id: 'first' });
+  await change({ announcedThrough: first, lastEventAt: clock(), lastStatus: 200 });
+  clock.advance(60_000);
+  const expired = `its token expired on ${iso(expiresAt).slice(0, 10)}`;
+  expect(await list()).toMatchObject({
+    summary: { level: 'unknown', message: 'Nothing polls at present with your tokens.' },
+    consumers: [{ level: 'inactive', state: 'inactive', message: expired, tokenEnded: 'expired' }],
+  });
+  await service.add({ id: 'second' });
+  const message = `${expired}: 1 lead waits, and none is sent`;
+  const { summary, consumers } = await list();
+  expect(summary).toEqual({ level: 'error', message: `token token-1 → hooks.zapier.com: ${message}.` });
+  expect(consumers).toMatchObject([
+    { level: 'error', problem: 'token-revoked-in-use', message, hook: { state: 'expired' } },
+  ]);
+  expect(consumers[0]?.fix).toContain(`with a new token, and with \`since\` \`${iso(first)}\``);
+  expect((await readStatus(service)).problems[0]?.fix).toContain(
+    `hooks add --user boss --url URL --send lead --since ${iso(first)}`,
+  );
+  expect((await run('hooks list')).stdout).toMatch(/ expired +lead +hooks\.zapier\.com +pending /);
+  expect(JSON.parse((await run('consumers --stale --json')).stdout)).toMatchObject([{ waiting: 1 }]);
+  const { stdout: shown } = await run('leads show second');
+  expect(shown).toContain('token token-1 (user boss): waiting since');
+  expect(shown).toContain('; webhook to hooks.zapier.com, expired, last sent 1 min ago');
+  const add = 'hooks add --user boss --url https://hooks.zapier.com/hooks/catch/1/secret/';
+  expect((await run(`${add} --since ${iso(first)}`)).code).toBe(0);
+  expect(JSON.parse((await run('hooks list --json')).stdout)).toMatchObject([{ state: 'active' }]);
+});
+
+it('an attempt that was not accepted, or is not known to be, is not said to be sent', async () => {
+  const { clock, service, run, list, change, subscribe } = await installation();
+  await subscribe();
+  clock.advance(1000);
+  const [first = 0, second = 0] = await service.add({ id: 'first' }, {});
+  await change({ announcedThrough: first, attemptedThrough: second, lastEventAt: clock(), lastStatus: 200 });
+  clock.advance(3000);
+  expect((await list()).consumers).toMatchObject([{ message: '1 lead waits; last tried 3 s ago' }]);
+  expect((await run('consumers')).stdout).toContain('active, leads to hooks.zapier.com tried 3 s ago');
+  expect((await run('leads show first')).stdout).toContain(
+    'confirmed; webhook to hooks.zapier.com, active, last tried 3 s ago',
+  );
+  expect(await readPage(service)).toMatch(/Webhook">leads tried <time [^>]+>3 s ago/);
+  clock.advance(3 * 60_000);
+  expect((await readStatus(service)).summary).toContain('; the last attempt was 3 min 3 s ago.');
 });

@@ -29,12 +29,19 @@ const EACH_ONCE = {
 };
 const SENDING: ConsumerStatus['hook'] = {
   ...{ count: 1, send: 'lead', id: '8c1f0a62d94e4b7f9d3a5e60c27b1f48', host: 'hooks.zapier.com' },
-  ...{ state: 'active', announcedThrough: YESTERDAY, lastEventAt: null, lastStatus: null },
+  ...{
+    state: 'active',
+    isAllowed: true,
+    isAccepted: false,
+    announcedThrough: YESTERDAY,
+    lastEventAt: null,
+    lastStatus: null,
+  },
   ...{ failures: 0, failingSince: null },
 };
 const consumer = (rest: Partial<ConsumerStatus>): ConsumerStatus => ({
   ...{ tokenId: 'token-1', name: 'zapier', userId: 'boss', companyId: 'acme', state: 'active' },
-  ...{ tokenExpiresAt: null, lastPollAt: '2026-03-02T09:00:00.000Z' },
+  ...{ tokenExpiresAt: null, firstPollAt: null, lastPollAt: '2026-03-02T09:00:00.000Z' },
   ...{ lastStatus: 200, usualIntervalSeconds: 60, confirmedThrough: null, deliveredThrough: null },
   ...{ waiting: 0, waitingSince: null, skipped: 0, skippedSince: null, unconfirmedSince: null },
   ...{ isStuck: false, tokenEnded: null, isAwaited: false, problems: [], hook: null },
@@ -89,6 +96,20 @@ const PROBLEMS: readonly StatusProblem[] = [
       consumer({
         ...{ problems: ['tokens-expiring'], tokenExpiresAt: '2026-03-03T09:30:00.000Z', hook: SENDING },
         confirmedThrough: YESTERDAY,
+      }),
+    ],
+  }),
+  withConsumers({
+    listed: [
+      consumer({
+        problems: ['leads-waiting'],
+        waiting: 3,
+        waitingSince: YESTERDAY,
+        hook: { ...SENDING, isAllowed: false },
+      }),
+      consumer({
+        ...{ problems: ['token-revoked-in-use'], tokenEnded: 'expired', tokenExpiresAt: YESTERDAY },
+        ...{ waiting: 3, confirmedThrough: YESTERDAY, hook: { ...SENDING, state: 'expired' } },
       }),
     ],
   }),

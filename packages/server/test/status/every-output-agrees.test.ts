@@ -17,7 +17,7 @@ import {
 } from '../../../testing/harness/service.ts';
 import { type Receiver, startReceiver } from '../../../testing/integrations/hook-receiver.ts';
 import { loadSigningKeys } from '../../src/accounts/signing-keys.ts';
-import type { HookProgress } from '../../src/hooks/store.ts';
+import type { HookProgress, NewHook } from '../../src/hooks/store.ts';
 import type { StatusReport } from '../../src/status/report.ts';
 import { RULES } from '../../src/status/rules.ts';
 import { terminal } from '../cli/terminal.ts';
@@ -71,13 +71,19 @@ class World {
   }
 
   /** A webhook subscription that sends leads, as after attempts of the service, which makes no more of them. */
-  async sending(tokenId: string, progress: Partial<HookProgress> = {}, since?: number) {
+  async sending(
+    tokenId: string,
+    progress: Partial<HookProgress> = {},
+    since?: number,
+    rest: Partial<NewHook> = {},
+  ) {
     const { clock, service, receiver } = this;
     const id = randomBytes(16).toString('hex');
     const stored = await service.store.hooks?.subscribe(
       {
         ...{ id, userId: 'boss', tokenId, url: receiver.url, send: 'lead', baseUrl: service.url, since },
         tokenExpiresAt: clock() + 30 * DAY_MS,
+        ...rest,
       },
       20,
     );
@@ -543,6 +549,94 @@ const SITUATIONS: readonly Situation[] = [
     },
   },
   {
+    name: 'the token of a webhook that sends leads has expired, and leads wait',
+    ...{ expected: ['token-revoked-in-use error'], wasGreen: true },
+    says: /^Token make → 127\S+ \(user boss\): its token expired on 2\d{3}-\d\d-\d\d: 2 leads wait, and none is sent\.$/,
+    arrange: async (world) => {
+      await world.established('zapier', { userId: 'rival' });
+      await world.sending('make', {}, undefined, { tokenExpiresAt: world.clock() + 1000 });
+      world.clock.advance(1000);
+      await world.service.add({}, {});
+    },
+  },
+  {
+    name: 'the token of a webhook that sends leads has expired, and no lead waits',
+    expected: [],
+    says: /^No problem was found\. No consumer polls at present\.$/,
+    arrange: async (world) => {
+      await world.sending('make', {}, undefined, { tokenExpiresAt: world.clock() + 1000 });
+      world.clock.advance(1000);
+    },
+  },
+  {
+    name: 'the URL of a webhook was subscribed again, from where the expired token ended',
+    expected: [],
+    says: /^Every lead was picked up\. 1 webhook accepts leads\.$/,
+    arrange: async (world) => {
+      const [position = 0] = await world.service.add({});
+      await world.sending('make', {}, undefined, { tokenExpiresAt: world.clock() + 1000 });
+      world.clock.advance(1000);
+      const [announcedThrough = 0] = await world.service.add({});
+      await world.sending('new', { announcedThrough }, position);
+    },
+  },
+  {
+    name: 'the URL of a webhook was subscribed again, from a lead that the expired token did not get',
+    ...{ expected: ['token-revoked-in-use error'], wasGreen: true },
+    arrange: async (world) => {
+      await world.sending('make', {}, undefined, { tokenExpiresAt: world.clock() + 1000 });
+      world.clock.advance(1000);
+      await world.service.add({});
+      await world.sending('new');
+    },
+  },
+  {
+    name: 'this service may not send to the host of a webhook any more',
+    ...{ expected: ['leads-waiting warning'], wasGreen: true },
+    env: { LEADTAP_HOOK_HOSTS: 'another.example.com' },
+    says: /^1 lead waits for .+, the oldest for 3 min; this service may not send to 127\S+: LEADTAP_HOOK_HOSTS\.$/,
+    arrange: async (world) => {
+      await world.sending('make');
+      world.clock.advance(1000);
+      await world.service.add({});
+      world.clock.advance(3 * MINUTE_MS);
+    },
+  },
+  {
+    name: 'a webhook gets old leads since three minutes ago',
+    ...{ expected: ['leads-waiting warning'], wasGreen: true },
+    says: /^1 lead waits for .+, the oldest for 3 min; the last was sent 3 min ago\.$/,
+    arrange: async (world) => {
+      const [first = 0] = await world.service.add({}, {});
+      world.clock.advance(8 * DAY_MS);
+      await world.sending('make', {}, first);
+      world.clock.advance(3 * MINUTE_MS);
+    },
+  },
+  {
+    name: 'the first request to a webhook is not answered yet',
+    ...{ expected: [], wasGreen: true },
+    says: /^No problem was found\. No consumer has polled yet\.$/,
+    arrange: async (world) => {
+      const [attemptedThrough = 0] = await world.service.add({});
+      await world.sending('make', { attemptedThrough, lastStatus: null }, 1);
+    },
+  },
+  {
+    name: 'a webhook that gets old leads hides none that has waited for hours',
+    ...{ expected: ['leads-waiting error'], wasGreen: true },
+    arrange: async (world) => {
+      const [first = 0] = await world.service.add({}, {});
+      world.clock.advance(8 * DAY_MS);
+      await world.sending('waiting');
+      world.clock.advance(1000);
+      await world.service.add({});
+      world.clock.advance(2 * HOUR_MS);
+      await world.sending('new', {}, first, { url: `${world.receiver.url}2` });
+      world.clock.advance(3 * MINUTE_MS);
+    },
+  },
+  {
     name: 'a consumer has stopped',
     expected: ['consumers-stale error'],
     says: /^make \(user boss\) has not polled for 6 min; it usually polls every 2 min\.$/,
@@ -669,7 +763,7 @@ const SITUATIONS: readonly Situation[] = [
 ];
 
 /** `name level` of each problem, sorted, as each output has it. */
-async function readAll({ clock, service }: World, env: Record<string, string> = {}) {
+async function readAll({ clock, service, receiver }: World, env: Record<string, string> = {}) {
   await writePolls(service);
   const report = await readStatus(service);
   const page = await readPage(service);
@@ -677,7 +771,13 @@ async function readAll({ clock, service }: World, env: Record<string, string> = 
   const { host } = new URL(service.statusUrl);
   const doctor = await terminal().run('doctor --json', {
     env: {
-      ...{ ...service.database.env, ...env, LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: host },
+      ...{
+        ...service.database.env,
+        LEADTAP_HOOK_HOSTS: receiver.origin,
+        ...env,
+        LEADTAP_PORT: '0',
+        LEADTAP_METRICS_ADDRESS: host,
+      },
       LEADTAP_SIGNING_KEY_FILE: keyFileOf(service),
     },
     parts: { clock },
@@ -729,7 +829,11 @@ async function expectRows({ service }: World, report: StatusReport): Promise<voi
     if (problem === null) expect(listed?.problems).toEqual([]);
     else expect(listed?.problems).toContain(problem);
     const same = report.problems.find(({ kind }) => kind === problem);
-    if (problem !== null) expect(same?.severity).toBe(level);
+    // One report for all that have this problem: as serious as the worst of them.
+    const worstLevel = consumers.some((one) => one.problem === problem && one.level === 'error')
+      ? 'error'
+      : level;
+    if (problem !== null) expect(same?.severity).toBe(worstLevel);
     expect(fix === null).toBe(problem === null);
     expect(message).toMatch(/^\S.+[^.]$/);
     expect(`${message} ${fix}`).not.toMatch(/leadtap |docs\/|table of refusals/);

@@ -5,6 +5,7 @@ import { type CommandContext, withStore } from '../../cli/context.ts';
 import { write, writeJson } from '../../cli/output.ts';
 import { toIso } from '../../clock.ts';
 import { consumerSourcesOf, describeConsumer } from '../../consumers/command.ts';
+import { isAccepted } from '../../consumers/consumer-hooks.ts';
 import { findLeadConsumers, type LeadConsumer } from '../../consumers/lead-states.ts';
 import { type ListedConsumer, leadHookOf } from '../../consumers/states.ts';
 import { printable } from '../../escape.ts';
@@ -128,7 +129,8 @@ function describeLast(listed: ListedConsumer, now: number): string {
   const ago = (time: number): string => `${formatDuration((now - time) / 1000)} ago`;
   if (consumer) return `last poll ${ago(consumer.lastPollAt)}, status ${consumer.lastStatus}`;
   if (!hook) return 'it has a webhook subscription and has never polled';
-  const last = hook.lastEventAt === null ? 'nothing sent yet' : `last sent ${ago(hook.lastEventAt)}`;
+  const verb = isAccepted(hook) ? 'sent' : 'tried';
+  const last = hook.lastEventAt === null ? 'nothing sent yet' : `last ${verb} ${ago(hook.lastEventAt)}`;
   return `webhook to ${hook.host}, ${hook.state}, ${last}`;
 }
 
