@@ -11,7 +11,7 @@ import { createDelivery, type DeliveryOptions, MAX_SOCKETS } from './hooks/deliv
 import { createHookEndpoints } from './hooks/endpoint.ts';
 import { addHookMetrics } from './hooks/metrics.ts';
 import { HookSender } from './hooks/sender.ts';
-import { allowedHosts } from './hooks/url.ts';
+import { allowedHosts, createHostCheck } from './hooks/url.ts';
 import { consoleEndpoints } from './http/console.ts';
 import { docsEndpoints, redirectsToDocs } from './http/docs.ts';
 import { createRouter, type Endpoint, switchedOff } from './http/endpoint.ts';
@@ -102,7 +102,7 @@ export async function compose(
 
   // What the operator sees of it.
   const engine = engineOf(config.database);
-  const hookHosts = allowedHosts(config.hookHosts);
+  const maySendTo = createHostCheck(config.hookHosts);
   const readStatus = createStatusReader({
     clock,
     version: VERSION,
@@ -112,7 +112,7 @@ export async function compose(
     readLastBackup: engine.backupTimes?.readLast,
     sharedLimits: limiters.shared,
     instance,
-    ...{ hooks: hookStore, hookHosts },
+    ...{ hooks: hookStore, maySendTo },
     isRecording: recorder !== undefined,
     staleAfterMs,
     invocation,
@@ -161,13 +161,13 @@ export async function compose(
         flushUser: (userId) => recorder.flushUser(userId),
         staleAfterMs,
         instance,
-        ...{ hooks: hookStore, hookHosts },
+        ...{ hooks: hookStore, maySendTo },
       })
     : switchedOff(CONSUMERS_PATH, CONSUMERS_OFF);
   const find = createFindEndpoint({ ...reading, store });
   const hooks = hookStore && {
     store: hookStore,
-    hosts: hookHosts,
+    hosts: allowedHosts(config.hookHosts),
     signingSecrets: secretsOf(keys),
   };
   const hookSender =

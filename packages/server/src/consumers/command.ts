@@ -8,7 +8,7 @@ import { printList, writeLine } from '../cli/output.ts';
 import { toIsoOrNull } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { formatDuration } from '../formats.ts';
-import { allowedHosts } from '../hooks/url.ts';
+import { createHostCheck } from '../hooks/url.ts';
 import type { Store } from '../store/store.ts';
 import { isAccepted } from './consumer-hooks.ts';
 import {
@@ -117,7 +117,7 @@ export const consumerSourcesOf = (
 ): ConsumerSources => ({
   consumers: requirePart(store.consumers),
   hooks: config.hooks ? store.hooks : undefined,
-  hookHosts: allowedHosts(config.hookHosts),
+  maySendTo: createHostCheck(config.hookHosts),
 });
 
 const toJson = (listed: ListedConsumer, now: number, staleAfterMs: number | undefined) => ({

@@ -10,7 +10,6 @@ import {
   type ListedHookState,
   listedStateOf,
 } from '../hooks/store.ts';
-import { checkHookUrl } from '../hooks/url.ts';
 import { type ConsumerKey, consumerKeyText } from './store.ts';
 
 /**
@@ -71,13 +70,13 @@ export interface ConsumerHooks {
 export async function readConsumerHooks(
   hooks: HookStore | undefined,
   query: Omit<HookQuery, 'limit' | 'after'>,
-  hosts: readonly string[] | undefined,
+  maySendTo: (url: string) => boolean,
 ): Promise<ConsumerHooks> {
   const byConsumer = new Map<string, ConsumerHook>();
   const sendingLeads: { readonly hook: ConsumerHook; readonly isPending: boolean }[] = [];
   for await (const page of hookPages(hooks, query))
     for (const listed of page) {
-      const hook = toConsumerHook(listed, query.now, hosts);
+      const hook = toConsumerHook(listed, query.now, maySendTo);
       const key = consumerKeyText(hook);
       if (sendsLeads(hook)) sendingLeads.push({ hook, isPending: listed.isPending });
       else byConsumer.set(key, combine(byConsumer.get(key), hook));
@@ -97,12 +96,12 @@ export async function readConsumerHooks(
 const toConsumerHook = (
   { hook, companyId, name }: ListedHook,
   now: number,
-  hosts: readonly string[] | undefined,
+  maySendTo: (url: string) => boolean,
 ): ConsumerHook => ({
   ...{ ...hook, companyId, name, count: 1 },
   state: listedStateOf(hook, now),
   host: hostOfHook(hook),
-  isAllowed: hosts === undefined || checkHookUrl(hook.url, hosts).kind === 'allowed',
+  isAllowed: maySendTo(hook.url),
 });
 
 const SEVERITY: Readonly<Record<ListedHookState, number>> = {

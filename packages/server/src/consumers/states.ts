@@ -223,8 +223,8 @@ export interface ConsumerSources {
   readonly consumers?: ConsumerStore | undefined;
   /** Undefined if webhook subscriptions are switched off. */
   readonly hooks?: HookStore | undefined;
-  /** Where this service may send to. Undefined: it is not known. */
-  readonly hookHosts?: readonly string[] | undefined;
+  /** Whether this service may send to an URL. Undefined: it is not known. */
+  readonly maySendTo?: ((url: string) => boolean) | undefined;
 }
 
 /** All consumers, or those of a company or a user, page by page. */
@@ -244,10 +244,10 @@ export async function* consumerPages(
 
 /** The same, with their webhook subscriptions. Tokens that have not polled yet, and hooks that send leads, are on the last page. */
 export async function* listedConsumerPages(
-  { consumers, hooks, hookHosts }: ConsumerSources,
+  { consumers, hooks, maySendTo = () => true }: ConsumerSources,
   query: Omit<ConsumerQuery, 'limit' | 'after'>,
 ): AsyncGenerator<readonly ListedConsumer[]> {
-  const hookOf = await readConsumerHooks(hooks, query, hookHosts);
+  const hookOf = await readConsumerHooks(hooks, query, maySendTo);
   for await (const page of consumerPages({ consumers }, query))
     yield page.map((consumer) => {
       const { userId, tokenId, name, user } = consumer;

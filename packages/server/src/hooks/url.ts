@@ -58,6 +58,12 @@ export function checkHookUrl(text: string, hosts: readonly string[]): CheckedUrl
     : { kind: 'host-not-allowed' };
 }
 
+/** Whether this service may send to an URL. */
+export const createHostCheck = (configured: readonly string[]) => {
+  const hosts = allowedHosts(configured);
+  return (url: string): boolean => checkHookUrl(url, hosts).kind === 'allowed';
+};
+
 function isSpelledOut(text: string, { origin }: URL): boolean {
   return (
     text.slice(0, origin.length).toLowerCase() === origin &&

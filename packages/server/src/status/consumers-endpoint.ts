@@ -1,7 +1,13 @@
 /** `GET {base_url}/automation/consumers`: the consumers of the user of the token, and the diagnosis of each. */
 import { CONSUMERS_PATH, type Consumers, type Consumer as WireConsumer } from '@leadtap/contract';
 import { systemClock, toIso } from '../clock.ts';
-import { leadHookOf, listedConsumerPages, positionOfLeadHook, toGapsJson } from '../consumers/states.ts';
+import {
+  type ConsumerSources,
+  leadHookOf,
+  listedConsumerPages,
+  positionOfLeadHook,
+  toGapsJson,
+} from '../consumers/states.ts';
 import { consumerKeyOf } from '../consumers/store.ts';
 import { formatDuration } from '../formats.ts';
 import type { HookStore } from '../hooks/store.ts';
@@ -42,22 +48,21 @@ export interface ConsumersEndpointOptions extends IdentificationOptions, Refusal
   readonly instance: Pick<InstanceMemory, 'read'>;
   /** Absent: there are no webhook subscriptions. */
   readonly hooks?: HookStore | undefined;
-  /** Where this service may send to. */
-  readonly hookHosts?: readonly string[] | undefined;
+  readonly maySendTo?: ConsumerSources['maySendTo'];
 }
 
 export function createConsumersEndpoint(options: ConsumersEndpointOptions): CallerEndpoint {
   const {
     store,
     hooks,
-    hookHosts,
+    maySendTo,
     flushUser,
     staleAfterMs,
     instance,
     observeRefusal,
     clock = systemClock,
   } = options;
-  const sources = { consumers: store.consumers, hooks, hookHosts };
+  const sources = { consumers: store.consumers, hooks, maySendTo };
 
   async function list(exchange: Exchange, { token, user }: Caller) {
     await flushUser(user.id);

@@ -3,6 +3,7 @@ import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Clock, toIso, toIsoOrNull } from '../clock.ts';
 import { hookPages } from '../consumers/consumer-hooks.ts';
+import type { ConsumerSources } from '../consumers/states.ts';
 import { type HookStore, listedStateOf } from '../hooks/store.ts';
 import type { Store } from '../store/store.ts';
 import { withTimeout } from '../timeout.ts';
@@ -27,8 +28,7 @@ export interface StatusSources {
   readonly instance: InstanceMemory;
   /** Undefined if webhook subscriptions are switched off. */
   readonly hooks?: HookStore | undefined;
-  /** Where this service may send to. */
-  readonly hookHosts?: readonly string[] | undefined;
+  readonly maySendTo?: ConsumerSources['maySendTo'];
   /** Whether consumers are recorded. */
   readonly isRecording: boolean;
   /** What another instance knows better. */
@@ -71,7 +71,7 @@ function createFactsReader(sources: StatusSources): () => Promise<Facts> {
   const { clock, store, hooks, log, instance, staleAfterMs } = sources;
   const { readMs, slowReadMs } = sources.timeouts ?? STATUS_TIMEOUTS;
   const silence = new LeadSilence(store);
-  const consumerSources = { consumers: store.consumers, hooks, hookHosts: sources.hookHosts };
+  const consumerSources = { consumers: store.consumers, hooks, maySendTo: sources.maySendTo };
   const consumersReader = new ConsumersReader({ sources: consumerSources, clock, staleAfterMs, slowReadMs });
 
   const attempt = async <T>(what: string, work: () => Promise<T>): Promise<T | undefined> => {

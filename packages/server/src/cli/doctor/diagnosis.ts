@@ -1,6 +1,6 @@
 /** The diagnosis of the status page, evaluated from the database, with what only a running instance knows. */
 import { type Config, describeDatabase } from '../../config.ts';
-import { allowedHosts } from '../../hooks/url.ts';
+import { createHostCheck } from '../../hooks/url.ts';
 import { COMMAND_TIMEOUTS, engineOf, openStore } from '../../open-store.ts';
 import { InstanceMemory } from '../../status/instance.ts';
 import { createStatusReader } from '../../status/read-status.ts';
@@ -39,7 +39,7 @@ export async function readReport(
       readLastBackup: backupTimes?.readLast,
       instance: new InstanceMemory(clock),
       hooks: config.hooks ? store.hooks : undefined,
-      hookHosts: allowedHosts(config.hookHosts),
+      maySendTo: createHostCheck(config.hookHosts),
       isRecording: config.consumers && store.consumers !== undefined,
       known: instance && factsOf(instance),
     })();
