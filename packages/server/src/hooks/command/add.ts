@@ -19,7 +19,7 @@ import { parseSince } from '../../leads/commands/find.ts';
 import { hasOwnToken, ownTokenId } from '../claim.ts';
 import { secretOf } from '../event.ts';
 import { isInFuture } from '../rules.ts';
-import { type Hook, hostOfHook } from '../store.ts';
+import { type Hook, hostOfHook, isExpired } from '../store.ts';
 import { allowedHosts, checkHookUrl } from '../url.ts';
 
 export function registerAdd(hooks: Command, context: CommandContext): void {
@@ -83,9 +83,11 @@ const addHook = (context: CommandContext, flags: AddFlags): Promise<void> =>
     const user = await findUser(store, userId);
     const keys = await loadSigningKeys(config.signingKey, { create: false });
     const hooks = requirePart(store.hooks);
-    for await (const page of hookPages(hooks, { now: clock(), userId }))
-      for (const { hook } of page)
-        if (hook.url === url && hook.send === send && !hasOwnToken(hook)) throw ofAnotherToken(hook);
+    const now = clock();
+    const isOther = (hook: Hook) =>
+      hook.url === url && hook.send === send && !hasOwnToken(hook) && !isExpired(hook, now);
+    for await (const page of hookPages(hooks, { now, userId }))
+      for (const { hook } of page) if (isOther(hook)) throw ofAnotherToken(hook);
     const id = randomBytes(16).toString('hex');
     // Times in a token are whole seconds.
     const issuedAt = Math.floor(clock() / 1000) * 1000;
