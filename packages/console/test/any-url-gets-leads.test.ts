@@ -70,7 +70,7 @@ describe('any URL', () => {
     const { origin, url, received } = await startReceiver();
     const service = await startIntake({ env: { LEADTAP_HOOK_HOSTS: origin } });
     const page = await openAnyUrl(service);
-    await page.getByText('Subscribe an address below').waitFor();
+    await page.getByText('Subscribe an address, then').waitFor();
     await expectEveryLook(page);
     await subscribe(page, url);
     await page.getByText('Subscribed.').waitFor();
@@ -92,7 +92,7 @@ describe('any URL', () => {
     await page.getByRole('link', { name: 'Any URL' }).click();
     await box(page).getByRole('button', { name: 'Unsubscribe' }).click();
     await box(page).getByRole('button', { name: 'Really unsubscribe?' }).click();
-    await page.getByText('Subscribe an address below').waitFor();
+    await page.getByText('Subscribe an address, then').waitFor();
     expect(await service.store.hooks?.list({ limit: 10, now: Date.now() })).toEqual([]);
   });
 

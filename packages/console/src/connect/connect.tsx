@@ -118,12 +118,12 @@ function Guide({ tile }: { readonly tile: Tile }): JSX.Element {
       <h1>
         <Mark tile={tile} /> {name}
       </h1>
+      {id === ANY_URL.id && <AnyUrl />}
       {session.value ? (
-        <FirstPoll name={name} waitingText={waitingText(name, guide)} />
+        <FirstPoll name={name} waitingText={waitingText(name, guide)} isPrimary={id !== ANY_URL.id} />
       ) : (
         <WithoutToken name={name} />
       )}
-      {id === ANY_URL.id && <AnyUrl />}
       {guide && <PlatformSteps tile={tile} guide={guide} />}
       {hasFailed.value && (
         <p class="note" role="alert">
@@ -138,7 +138,7 @@ function Guide({ tile }: { readonly tile: Tile }): JSX.Element {
 }
 
 function waitingText(name: string, guide: Platform | undefined): string {
-  if (name === ANY_URL.name) return 'Subscribe an address below, then send a test lead and see it arrive.';
+  if (name === ANY_URL.name) return 'Subscribe an address, then send a test lead and see it arrive.';
   const token = `the first poll with a token named “${name}”`;
   return `Waiting for ${guide?.webhook ? `the address that you subscribe below, or for ${token}` : token}…`;
 }
@@ -150,7 +150,7 @@ const AnyUrl = () =>
       platform that polls.
     </p>
   ) : (
-    session.value && <HookForm name={ANY_URL.name} label="Address that gets the leads" />
+    session.value && <HookForm name={ANY_URL.name} label="Address that gets the leads" isPrimary />
   );
 
 interface PlatformStepsProps {

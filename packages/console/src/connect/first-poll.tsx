@@ -26,10 +26,12 @@ interface FirstPollProps {
   readonly name: string;
   /** What is waited for. */
   readonly waitingText: string;
+  /** Whether the test lead is the main button of the page. */
+  readonly isPrimary: boolean;
 }
 
 /** Turns green when the consumer of the platform has got an answer, or an event. The others are listed. */
-export function FirstPoll({ name, waitingText }: FirstPollProps): JSX.Element {
+export function FirstPoll({ name, waitingText, isPrimary }: FirstPollProps): JSX.Element {
   const round = useSignal(0);
   const isEnded = useSignal(false);
   useEffect(() => {
@@ -63,7 +65,7 @@ export function FirstPoll({ name, waitingText }: FirstPollProps): JSX.Element {
       </div>
       <ListDelay />
       {list.kind === 'failed' && <Problem error={list.error} />}
-      <TestLead platform={name}>
+      <TestLead platform={name} isPrimary={isPrimary}>
         {isWatching && (
           <button type="button" onClick={checkNow}>
             Check now

@@ -22,10 +22,12 @@ interface HookFormProps {
   readonly name: string;
   /** What the address is called there. */
   readonly label: string;
+  /** Whether its button is the main one of the page. */
+  readonly isPrimary?: boolean;
 }
 
 /** Subscribes an address: from then on each new lead is sent to it. */
-export function HookForm({ name, label }: HookFormProps): JSX.Element {
+export function HookForm({ name, label, isPrimary = false }: HookFormProps): JSX.Element {
   const id = useId();
   const url = useSignal('');
   const send = useSignal<HookSend>('lead');
@@ -53,7 +55,11 @@ export function HookForm({ name, label }: HookFormProps): JSX.Element {
               url.value = currentTarget.value;
             }}
           />
-          <button type="submit" aria-disabled={state?.kind === 'sending'}>
+          <button
+            type="submit"
+            class={isPrimary ? 'primary' : undefined}
+            aria-disabled={state?.kind === 'sending'}
+          >
             {state?.kind === 'sending' ? 'Subscribing…' : 'Subscribe'}
           </button>
         </div>
