@@ -2,7 +2,7 @@ import { Consumers } from '@leadtap/contract/schemas';
 import { Errors } from 'typebox/value';
 import { expect, it } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
-import { startService } from '../../../testing/harness/service.ts';
+import { keyFileOf, startService } from '../../../testing/harness/service.ts';
 import type { HookProgress } from '../../src/hooks/store.ts';
 import { terminal } from '../cli/terminal.ts';
 import { storedHook } from '../hooks/support/hooks.ts';
@@ -19,7 +19,8 @@ async function installation() {
   const shell = terminal();
   const run = async (command: string) => {
     await writePolls(service);
-    return shell.run(command, { env: service.database.env, parts: { clock } });
+    const env = { ...service.database.env, LEADTAP_SIGNING_KEY_FILE: keyFileOf(service) };
+    return shell.run(command, { env, parts: { clock } });
   };
   const list = async (userId = 'boss'): Promise<Consumers> => {
     const headers = { authorization: `Bearer ${await service.token(userId)}` };
