@@ -41,7 +41,7 @@ describe('/status.json', () => {
         listed: [
           JSON.stringify({
             ...{ tokenId: 'string', name: null, userId: 'string', companyId: 'string', state: 'string' },
-            tokenExpiresAt: 'string',
+            ...{ tokenExpiresAt: 'string', firstPollAt: 'string' },
             ...{ lastPollAt: 'string', lastStatus: 'number', usualIntervalSeconds: null },
             ...{ confirmedThrough: null, deliveredThrough: 'string', waiting: 'number', waitingSince: null },
             ...{ skipped: 'number', skippedSince: null, unconfirmedSince: null, isStuck: 'boolean' },
