@@ -21,7 +21,7 @@ export interface FoundLeads {
 
 export const timeOf = ({ createdAt }: Lead): number => Date.parse(createdAt);
 
-const NEXT = /[?&]before=([^&>]+)[^>]*>; rel="next"/;
+const NEXT = /^<([^>]*)>; rel="next"$/;
 
 /** One request. Whether the service answers counts for the whole page. */
 export async function findLeads(query: FindQuery, signal?: AbortSignal): Promise<FoundLeads> {
@@ -38,7 +38,8 @@ export async function findLeads(query: FindQuery, signal?: AbortSignal): Promise
   if (!response.ok || !Array.isArray(body)) throw report(toResponseError(response, body), signal);
   reportContact();
   const [, next] = NEXT.exec(response.headers.get('link') ?? '') ?? [];
-  return { leads: body, from: next === undefined ? 0 : Date.parse(decodeURIComponent(next)) };
+  const before = next === undefined ? null : new URL(next, location.href).searchParams.get('before');
+  return { leads: body, from: before === null ? 0 : Date.parse(before) };
 }
 
 function report<E extends Parameters<typeof reportContact>[0]>(error: E, signal: AbortSignal | undefined): E {
