@@ -149,6 +149,7 @@ describe('consumers', () => {
       {
         ...{ tokenId: 'token-1', name: 'zapier', userId: 'boss', companyId: 'acme', state: 'active' },
         ...{ tokenExpiresAt: '2026-04-01T09:30:00.000Z', tokenEnded: null },
+        firstPollAt: '2026-03-02T10:30:00.000Z',
         ...{ lastPollAt: '2026-03-02T11:30:00.000Z', lastStatus: 200, usualIntervalSeconds: 3600 },
         confirmedThrough: new Date(first - 1).toISOString(),
         deliveredThrough: new Date(first + 1).toISOString(),
