@@ -119,7 +119,7 @@ describe('a token that works', () => {
 describe('a token that does not work', () => {
   const service = shareService();
 
-  it('is told from a text that is no token, without a request', async () => {
+  it('is distinguished from a text that is no token, without a request', async () => {
     const page = await openPage(service().url);
     let requests = 0;
     page.on('request', () => {
