@@ -23,6 +23,7 @@ it.each([
     await page.clock.pauseAt(Date.now() + 60_000);
     await page.evaluate(`location.hash = '#token=${await service.token('boss')}'`);
     await untilHeld(service);
+    await page.evaluate(`location.hash = '#leads'`);
     let passedMs = 0;
     const pass = async (ms: number) => {
       await page.clock.runFor(ms);
@@ -31,7 +32,8 @@ it.each([
     const answered = page.waitForEvent('requestfinished');
     await service.add({ fields: { firstName: 'Ada' } });
     await answered;
-    while ((await page.getByText('New lead: Ada').count()) === 0) await pass(10);
+    while ((await page.getByText('New lead: Ada').count()) === 0 && passedMs < 1000) await pass(10);
+    expect(await page.getByText('New lead: Ada').count()).toBe(1);
     await pass((seconds - 1) * 1000 - passedMs);
     expect(await countHeld(service)).toBe(0);
     await pass(1000);
