@@ -20,8 +20,9 @@ export async function makeExplainedDatabase() {
   class ExplainedDatabase extends Database {
     override async transaction<T, Row>(
       work: (session: TransactionSession, opened: Row[]) => Promise<T>,
+      { settings = '' }: { readonly settings?: string } = {},
     ): Promise<T> {
-      await client.query('BEGIN');
+      await client.query(`BEGIN; ${settings}`);
       const query: Session['query'] = async (text, values = []) =>
         (await client.query(text, [...values])).rows;
       const result = await work({ query, queryAndCommit: query }, []);
