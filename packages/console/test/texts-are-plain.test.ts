@@ -44,7 +44,7 @@ describe('texts', () => {
     await service.add({ fields: { firstName: 'Eve' } });
     const page = await openTab(service, 'Leads');
     await page.getByText('1 lead', { exact: true }).waitFor();
-    await page.getByLabel('Search leads').fill('nobody');
+    await page.getByLabel('Search leads').fill('no such name');
     await page.getByText('No lead matches.').waitFor();
   });
 });

@@ -60,8 +60,8 @@ lastEventAt, lastStatus (null: no response), failures, failingSince and retryAt 
     description: 'delete a webhook subscription',
     arguments: { '<id>': 'id of the subscription; `leadtap hooks list` shows it' },
     help: `
-Nothing more is sent. The platform is not told: it may subscribe again when the automation is switched on again. The
-token that \`leadtap hooks add\` has created for the subscription is revoked.`,
+Nothing more is sent. The platform is not notified: it may subscribe again when the automation is switched on again.
+The token that \`leadtap hooks add\` has created for the subscription is revoked.`,
     examples: ['leadtap hooks remove 8c1f0a62d94e4b7f9d3a5e60c27b1f48'],
     run: removeHook,
   });
