@@ -1,15 +1,34 @@
 /** Long synchronous work in parts, so that other requests are answered between them. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-let lastTurn: Promise<void> = Promise.resolve();
+/** What waits for a turn, by company. The first company is next. */
+const waiting = new Map<string, (() => void)[]>();
 
 /**
  * Waits for a turn of the event loop that no other caller gets. With `setImmediate` alone, the parts of all requests that are
- * under way would run in one turn.
+ * under way would run in one turn. Companies take turns, so that one with much work does not delay the others.
  */
-export function takeTurn(): Promise<void> {
-  lastTurn = lastTurn.then(() => nextTurn());
-  return lastTurn;
+export function takeTurn(companyId = ''): Promise<void> {
+  return new Promise((resolve) => {
+    const isIdle = waiting.size === 0;
+    const queue = waiting.get(companyId);
+    if (queue) queue.push(resolve);
+    else waiting.set(companyId, [resolve]);
+    if (isIdle) void giveTurns();
+  });
+}
+
+async function giveTurns(): Promise<void> {
+  while (waiting.size > 0) {
+    await nextTurn();
+    for (const [companyId, queue] of waiting) {
+      queue.shift()?.();
+      waiting.delete(companyId);
+      // Behind the other companies.
+      if (queue.length > 0) waiting.set(companyId, queue);
+      break;
+    }
+  }
 }
 
 /** So many leads are processed in one turn of the event loop: 2 ms for leads of 1 kB. */

@@ -134,10 +134,12 @@ export function createLeadSearch(
   // One step at a time, of all searches in turn: they use one connection at most, and polls are answered between them.
   let lastStep: Promise<unknown> = Promise.resolve();
   function runStep<T>(task: () => SqlTask<T>, signal: AbortSignal | undefined): Promise<T> {
-    const step = lastStep.then(takeTurn).then(() => {
-      signal?.throwIfAborted();
-      return read(task, { timeout: 'short' });
-    });
+    const step = lastStep
+      .then(() => takeTurn())
+      .then(() => {
+        signal?.throwIfAborted();
+        return read(task, { timeout: 'short' });
+      });
     lastStep = step.catch(() => undefined);
     return step;
   }

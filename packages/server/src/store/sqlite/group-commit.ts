@@ -36,7 +36,7 @@ export class GroupCommit<Database extends { readonly connection: Connection; rea
       // Two turns: requests that have arrived during the last commit are checked in the first, and join this group in the second.
       if (this.#queued.length === 0)
         void takeTurn()
-          .then(takeTurn)
+          .then(() => takeTurn())
           .then(() => this.#commitNext());
       this.#queued.push({ leads, run, reject });
     });
