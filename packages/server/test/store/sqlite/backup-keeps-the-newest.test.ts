@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, statSync, symlinkSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { manualClock } from '../../../../testing/harness/manual-clock.ts';
 import { startService } from '../../../../testing/harness/service.ts';
@@ -81,6 +81,19 @@ test.each([
   expect(ran.stderr).toContain(message);
   expect(ran.stderr).toContain(fix);
   expect(readdirSync(cwd)).toEqual(before);
+});
+
+test('a backup that is in service through a link is not deleted', async () => {
+  const { run, path } = await terminalWithUsers();
+  await run('backup --keep 1 backups', on(1));
+  renameSync(path('data/leadtap.db'), path('data/old.db'));
+  symlinkSync(`../backups/${nameOf(1)}`, path('data/leadtap.db'));
+  const { code, stderr } = await run('backup --keep 1 backups', on(2));
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: expect.stringContaining('backups is the folder of the database'),
+  });
+  expect(readdirSync(path('backups'))).toContain(nameOf(1));
 });
 
 test('without a database no folder is created', async () => {
