@@ -1,14 +1,16 @@
+import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { moveArgv, run, runMove } from './commands.ts';
 import { makeFilledEndpoints } from './filled.ts';
 
 test('all counts on stdout; the next steps, and where the key is, on stderr', async () => {
   const endpoints = await makeFilledEndpoints();
+  const key = `${endpoints.folder}/data/signing.key`;
+  writeFileSync(key, '');
   const { stdout, stderr } = await runMove(endpoints);
   expect(stdout).toBe(
     'moved and verified: companies 2, statuses 12, branches 3, departments 4, issued tokens 1, revoked tokens 0, erased leads 0, leads 6, idempotency keys 0, consumers 0, hooks 0, users 7\n',
   );
-  const key = `${endpoints.folder}/data/signing.key`;
   expect(stderr).toContain(`Tokens stay valid: the service finds its signing key where it was, ${key}.\n`);
   expect(stderr).toContain('Start the service with the LEADTAP_DATABASE_URL of postgres://');
   expect(stderr).toContain(`No lead, user or token was changed in ${endpoints.file}.`);
@@ -51,7 +53,7 @@ test('on a terminal there is a progress bar for each step, and it is cleared at 
   const drawings = stderr.split('\r\u001b[K');
   for (const step of ['checked', 'copied', 'verified'])
     expect(drawings).toContainEqual(expect.stringMatching(new RegExp(`^100% .*\\d leads ${step} `)));
-  expect(drawings.at(-1)).toMatch(/^Tokens stay valid/);
+  expect(drawings.at(-1)).toMatch(/^There is no signing key at /);
 });
 
 test.each([
@@ -69,6 +71,10 @@ test.each([
 test('a key file that the new service would not find must be copied', async () => {
   const endpoints = await makeFilledEndpoints();
   const elsewhere = { folder: `${endpoints.folder}/..` };
+  const key = `${endpoints.folder}/data/signing.key`;
+  const withoutKey = await run(elsewhere, moveArgv(endpoints));
+  expect(withoutKey.stderr).toContain(`There is no signing key at ${key}. Copy the key of the service to `);
+  writeFileSync(key, '');
   const { stderr } = await run(elsewhere, moveArgv(endpoints));
-  expect(stderr).toContain(`${endpoints.folder}/data/signing.key: copy it to `);
+  expect(stderr).toContain(`${key}: copy it to `);
 });

@@ -1,4 +1,5 @@
 /** What the operator reads after a move: the result and the next steps, or why the database was not moved. */
+import { existsSync } from 'node:fs';
 import { type Config, type Database, defaultKeyFile, describeDatabase } from '../../config.ts';
 import type { UnsupportedValue } from '../../store/transfer/tables.ts';
 import type { Difference, MoveOutcome } from '../../store/transfer/transfer.ts';
@@ -50,6 +51,8 @@ function describeKey({ config, context: { cwd }, from, to }: ReportOptions): str
   const [before, after] = [defaultKeyFile(from, cwd), defaultKeyFile(to, cwd)];
   if (key.file !== before && key.file !== after)
     return `Tokens stay valid if the service keeps its signing key, ${key.file} (LEADTAP_SIGNING_KEY_FILE).`;
+  if (!existsSync(before))
+    return `There is no signing key at ${before}. Copy the key of the service to ${after}: without it, its tokens are invalid.`;
   if (before === after)
     return `Tokens stay valid: the service finds its signing key where it was, ${before}.`;
   return `Tokens stay valid if the service keeps its signing key, ${before}: copy it to ${after}, or set LEADTAP_SIGNING_KEY_FILE.`;
