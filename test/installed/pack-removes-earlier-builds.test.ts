@@ -21,16 +21,24 @@ test('npm run pack packs a new build, and nothing of an earlier one', async () =
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), text, { mode });
   };
-  for (const path of ['.', ...workspaces])
-    cpSync(join(ROOT, path, 'package.json'), join(folder, path, 'package.json'));
+  for (const path of ['.', ...workspaces]
+    .map((path) => join(path, 'package.json'))
+    .concat('tools/prepack.mjs'))
+    cpSync(join(ROOT, path), join(folder, path));
   for (const path of [...workspaces, 'packages/client/cjs']) {
     write(`${path}/dist/gone-long-ago.js`, '');
+    write(`${path}/dist/index.js`, '');
     // With it, the compiler would write nothing.
     write(`${path}/tsconfig.tsbuildinfo`, '');
   }
-  const compile = 'test ! -e tsconfig.tsbuildinfo && mkdir -p dist && touch dist/index.js';
+  // A program that runs meanwhile uses the earlier build.
+  const compile = 'test ! -e tsconfig.tsbuildinfo && test -e dist/index.js && touch dist/index.js';
   write('node_modules/.bin/tsc', `#!/bin/sh\n${compile}\n`, 0o755);
-  write('node_modules/.bin/vite', '#!/bin/sh\nmkdir dist/console && touch dist/console/index.html\n', 0o755);
+  write(
+    'node_modules/.bin/vite',
+    '#!/bin/sh\nmkdir -p dist/console && touch dist/console/index.html\n',
+    0o755,
+  );
 
   const { stdout } = await promisify(execFile)('npm', ['run', '--silent', 'pack', '--', '--json'], {
     cwd: folder,
