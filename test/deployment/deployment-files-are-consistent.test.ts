@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { PROBLEMS, problemType } from '@leadtap/contract';
 import { parseYaml } from '@redocly/openapi-core';
 import { describe, expect, test } from 'vitest';
 import { copyOf, lastOf, ROOT, readDockerfile } from './support/dockerfile.ts';
@@ -137,11 +136,5 @@ describe('deploy/nginx', () => {
 
   test("forwards Leadtap's Date header, which clients use", () => {
     expect(polls).toMatch(/^ *proxy_pass_header Date;$/m);
-  });
-
-  test('responds with the same problem as Leadtap', () => {
-    const said: unknown = JSON.parse(/return 503 '(.*)';/.exec(polls)?.[1] ?? '');
-    const { status, title } = PROBLEMS.unavailable;
-    expect(said).toMatchObject({ type: problemType('unavailable'), code: 'unavailable', status, title });
   });
 });

@@ -1,8 +1,10 @@
 /** docs/deployment.md, "One machine with TLS": the built program with the settings of the page, behind the proxies with the files of deploy/. */
 import { request } from 'node:https';
+import { MAX_INTAKE_BYTES } from '@leadtap/contract';
 import { expect, onTestFinished, test } from 'vitest';
 import { makeCertificate } from '../../packages/testing/harness/certificate.ts';
 import { runLeadtap, spawnLeadtap } from '../../packages/testing/harness/leadtap-process.ts';
+import { expectProblem } from '../../packages/testing/harness/problem.ts';
 import { tempFolder } from '../../packages/testing/harness/temp-folder.ts';
 import { findOnPath, findProgram, type Program } from '../../packages/testing/servers/find-program.ts';
 import { freePort } from '../../packages/testing/servers/free-port.ts';
@@ -29,40 +31,55 @@ function documentedSettings(): Record<string, string> {
 
 async function startLeadtap() {
   const [port, cwd] = [await freePort(), tempFolder()];
-  const env = { ...documentedSettings(), LEADTAP_PORT: String(port), LEADTAP_METRICS_ADDRESS: 'off' };
+  const env = {
+    ...documentedSettings(),
+    LEADTAP_PORT: String(port),
+    LEADTAP_METRICS_ADDRESS: 'off',
+    LEADTAP_INTAKE: 'on',
+  };
   await runLeadtap(['org', 'apply', `${ROOT}examples/organisation.json`], env, cwd);
   await runLeadtap(['leads', 'import', `${ROOT}examples/leads.csv`], env, cwd);
-  const { stdout: token } = await runLeadtap(['token', 'issue', '--user', 'ada'], env, cwd);
-  const { lines } = spawnLeadtap(['serve'], env, cwd);
+  const scopes = ['--scope', 'leads:read', '--scope', 'leads:write'];
+  const { stdout: token } = await runLeadtap(['token', 'issue', '--user', 'ada', ...scopes], env, cwd);
+  const { child, lines, ended } = spawnLeadtap(['serve'], env, cwd);
   await lines.next();
-  return { port, token: token.trim() };
+  const stop = () => child.kill('SIGKILL') && ended;
+  return { port, token: token.trim(), stop };
 }
 
 interface Answer {
-  readonly status: number | undefined;
+  readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
 }
 
-/** As a client would, but to this machine instead of the address that the name has. */
-const getHttps = (port: number, ca: Buffer, path: string, headers: Record<string, string>): Promise<Answer> =>
+/** As a client would, but to this machine instead of the address that the name has. With a body it is a POST. */
+const send = (
+  port: number,
+  ca: Buffer,
+  path: string,
+  headers: Record<string, string> = {},
+  body?: string,
+): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const options = {
       host: '127.0.0.1',
       port,
       path,
       ca,
+      method: body === undefined ? 'GET' : 'POST',
       servername: HOST,
       headers: { host: HOST, ...headers },
     };
     const sent = request(options, (response) => {
-      let body = '';
+      let received = '';
       response.setEncoding('utf8').on('data', (text) => {
-        body += text;
+        received += text;
       });
-      response.on('end', () => resolve({ status: response.statusCode, headers: response.headers, body }));
+      const { statusCode: status = 0, headers } = response;
+      response.on('end', () => resolve({ status, headers, body: received }));
     });
-    sent.on('error', reject).end();
+    sent.on('error', reject).end(body);
   });
 
 /** The command of each proxy, with the file of deploy/ in which only ports and paths are replaced. */
@@ -95,28 +112,43 @@ const PROXIES = {
   },
 };
 
-test.each(['nginx', 'Caddy'] as const)('polls through %s are those of the public address', async (name) => {
-  const { port, token } = await startLeadtap();
-  const server = await PrivateServer.create({ name: name.toLowerCase(), endSignal: 'SIGTERM' });
-  onTestFinished(() => server.remove());
-  const { cert, key } = makeCertificate(tempFolder(), HOST);
-  server.write('fullchain.pem', cert.toString());
-  server.write('privkey.pem', key.toString());
-  await server.start({
-    ...PROXIES[name](server, port),
-    ask: () => getHttps(server.port, cert, '/livez', {}),
-  });
+test.each(['nginx', 'Caddy'] as const)(
+  'polls and leads through %s are answered as by the service itself',
+  async (name) => {
+    const { port, token, stop } = await startLeadtap();
+    const server = await PrivateServer.create({ name: name.toLowerCase(), endSignal: 'SIGTERM' });
+    onTestFinished(() => server.remove());
+    const { cert, key } = makeCertificate(tempFolder(), HOST);
+    server.write('fullchain.pem', cert.toString());
+    server.write('privkey.pem', key.toString());
+    await server.start({
+      ...PROXIES[name](server, port),
+      ask: () => send(server.port, cert, '/livez'),
+    });
 
-  const poll = (headers: Record<string, string>) =>
-    getHttps(server.port, cert, '/automation/new-leads?limit=1', headers);
-  const authorization = `Bearer ${token}`;
-  const forged = { authorization, 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http' };
-  for (const headers of [{ authorization }, forged]) {
-    const { status, headers: answered, body } = await poll(headers);
-    expect(status).toBe(200);
-    expect(JSON.parse(body)).toHaveLength(1);
-    expect(answered['link']).toMatch(/^<https:\/\/leads\.example\.com\/automation\/new-leads\?since=/);
-  }
-  const { headers } = await getHttps(server.port, cert, '/', {});
-  expect(headers['content-type']).toMatch(/^text\/html/);
-});
+    const poll = (headers: Record<string, string>) =>
+      send(server.port, cert, '/automation/new-leads?limit=1', headers);
+    const authorization = `Bearer ${token}`;
+    const forged = { authorization, 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http' };
+    for (const headers of [{ authorization }, forged]) {
+      const { status, headers: answered, body } = await poll(headers);
+      expect(status).toBe(200);
+      expect(JSON.parse(body)).toHaveLength(1);
+      expect(answered['link']).toMatch(/^<https:\/\/leads\.example\.com\/automation\/new-leads\?since=/);
+    }
+    const { headers } = await send(server.port, cert, '/');
+    expect(headers['content-type']).toMatch(/^text\/html/);
+
+    const post = (bytes: number) => {
+      const sent = { authorization, 'content-type': 'application/json' };
+      return send(server.port, cert, '/leads', sent, '{"firstName":"Ada"}'.padEnd(bytes, ' '));
+    };
+    expect((await post(MAX_INTAKE_BYTES)).status).toBe(201);
+    await expectProblem(await post(MAX_INTAKE_BYTES + 1), 'payload-too-large');
+
+    if (name === 'nginx') {
+      await stop();
+      await expectProblem(await poll({ authorization }), 'unavailable');
+    }
+  },
+);
