@@ -39,7 +39,8 @@ short line for each request. To a file or a pipe it logs JSON lines. A warning t
 signing key is normal only for a new installation.
 
 SIGTERM or Ctrl+C stops it. It then finishes open requests, for at most 10 seconds. After SIGTERM it accepts
-new connections for 3 more seconds, so that load balancers can react.`,
+new connections for 3 more seconds, so that load balancers can react. npx does not pass SIGTERM on: let a supervisor
+start the program itself, not npx.`,
     examples: [
       'leadtap serve',
       'leadtap serve --host 0.0.0.0 --port 8080',
