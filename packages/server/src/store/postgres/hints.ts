@@ -3,21 +3,13 @@ import { innermostCode } from '../../system-error.ts';
 import { UnusableDatabaseError } from '../errors.ts';
 
 const SQLSTATE = /^(?!E)[0-9A-Z]{5}$/;
-/** The driver has no code for this error. */
-const PASSWORD_MISSING = /client password must be a/;
-
 /** A sentence each. None shows the password. The setting is where the address was given: a variable or a flag. */
 export function postgresHints(error: Error, url: string, setting: string): string[] {
   const code = innermostCode(error) ?? '';
   if (error instanceof UnusableDatabaseError && code === '')
     return [`Name another database in ${setting}, or update the server if it is too old.`];
   const message = error.cause instanceof Error ? error.cause.message : '';
-  if (PASSWORD_MISSING.test(message))
-    return [
-      `The driver says: ${message}`,
-      `Write the password into ${setting}, or set PGPASSWORD, or use ~/.pgpass.`,
-    ];
-  const hint = hintFor(code, url, setting);
+  const hint = hintFor(code, message, url, setting);
   if (message === '') return [hint];
   if (SQLSTATE.test(code)) return [`PostgreSQL says: ${message}`, hint];
   // The message of a system error only repeats its code.
@@ -85,10 +77,24 @@ const POSTGRES_HINTS: Readonly<Record<string, Hint>> = {
     `Name the primary in ${setting}: a standby cannot store leads and does not have all of them.`,
 };
 
+/** The driver has no codes for these errors. */
+const DRIVER_HINTS: readonly (readonly [message: RegExp, Hint])[] = [
+  [
+    /client password must be a/,
+    ({ setting }) => `Write the password into ${setting}, or set PGPASSWORD, or use ~/.pgpass.`,
+  ],
+  [
+    /does not support SSL/,
+    ({ setting }) =>
+      `Set ssl = on in PostgreSQL, with a certificate. If you trust the network, write sslmode=disable into ${setting}.`,
+  ],
+];
+
 const OTHER: Hint = ({ setting }) => `Check ${setting} and the connection to PostgreSQL, and read its log.`;
 
-function hintFor(code: string, url: string, setting: string): string {
-  const hint = POSTGRES_HINTS[code] ?? POSTGRES_HINTS[code.slice(0, 2)] ?? OTHER;
+function hintFor(code: string, message: string, url: string, setting: string): string {
+  const [, driverHint] = DRIVER_HINTS.find(([words]) => words.test(message)) ?? [];
+  const hint = driverHint ?? POSTGRES_HINTS[code] ?? POSTGRES_HINTS[code.slice(0, 2)] ?? OTHER;
   if (typeof hint === 'string') return hint;
   const { username, pathname } = new URL(url);
   const user = username === '' ? 'your_role' : decodeURIComponent(username);

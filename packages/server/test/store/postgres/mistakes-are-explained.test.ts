@@ -49,6 +49,7 @@ describe('a database that cannot be used', () => {
   test('it has no encryption', async () => {
     const stderr = await refusal('user list', `${address('clerk', 'postgres')}?sslmode=require`);
     expect(stderr).toContain('The driver says: The server does not support SSL connections');
+    expect(stderr).toContain('write sslmode=disable into LEADTAP_DATABASE_URL');
   });
 
   test('its certificates are not where they should be', async () => {
