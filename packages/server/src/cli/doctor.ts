@@ -75,7 +75,7 @@ async function* runChecks(context: CommandContext): AsyncGenerator<Finding> {
   yield* await checkRateLimits(config, database.isShared);
   yield await checkSigningKey(config, cwd, database.isShared);
   if (config.externalTokens) yield await checkIdentityProvider(config.externalTokens);
-  yield checkClock(clock(), database.server);
+  yield await checkClock(clock(), config, database.server);
   yield await checkPort(config);
   yield await checkMetricsPort(config, instance);
   if (database.report) yield* toFindings(database.report, serviceUrl(config));

@@ -127,9 +127,13 @@ describe('the signing key', () => {
 });
 
 describe('the clock', () => {
-  test('before this program was written', async () => {
-    const clock = () => Date.UTC(1970, 0, 2);
-    expect(await finding(terminal(), 'clock', { parts: { clock } })).toMatchObject({ state: 'failed' });
+  test.each([
+    ['before this program was written', Date.UTC(1970, 0, 2), 'failed'],
+    ['a year before the key was written', Date.now() - 365 * 86_400_000, 'warning'],
+  ])('%s', async (_, now, state) => {
+    const shell = terminal();
+    shell.save('data/signing.key', '');
+    expect(await finding(shell, 'clock', { parts: { clock: () => now } })).toMatchObject({ state });
   });
 });
 

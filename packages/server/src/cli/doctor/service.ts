@@ -101,9 +101,22 @@ const MIN_TIME = Date.UTC(2025, 0, 1);
 const MAX_CLOCK_DIFFERENCE_MS = 5000;
 
 /** The clock of the database server, if there is one, stamps leads. Tokens expire by the clock of this machine. */
-export function checkClock(now: number, server?: ServerFacts): Finding {
-  if (now < MIN_TIME)
-    return failed('clock', `it shows ${toIso(now)}, which is in the past`, 'Set the clock of this machine.');
+export async function checkClock(
+  now: number,
+  { database, signingKey }: Config,
+  server?: ServerFacts,
+): Promise<Finding> {
+  const fix = 'Set the clock of this machine.';
+  if (now < MIN_TIME) return failed('clock', `it shows ${toIso(now)}, which is in the past`, fix);
+  for (const source of [database, signingKey]) {
+    const written = 'file' in source ? await stat(source.file).catch(() => undefined) : undefined;
+    if (written && written.mtimeMs > now + MAX_CLOCK_DIFFERENCE_MS)
+      return warning(
+        'clock',
+        `it shows ${toIso(now)}, which is before the last change of a file in the data folder`,
+        fix,
+      );
+  }
   const differenceMs = server?.clockAheadMs ?? 0;
   const difference = `the clock of the database is ${Math.abs(differenceMs)} ms ${differenceMs < 0 ? 'behind' : 'ahead of'} the clock of this machine`;
   if (Math.abs(differenceMs) > MAX_CLOCK_DIFFERENCE_MS)

@@ -10,7 +10,7 @@ const FREE_PORT = { LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: 'off' };
 test('a healthy installation passes all checks', async () => {
   const { run } = await terminalWithUsers();
   await run('token issue --user boss');
-  const { code, stdout, stderr } = await run('doctor', { env: FREE_PORT });
+  const { code, stdout, stderr } = await run('doctor', { env: FREE_PORT, parts: { clock: Date.now } });
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const checks = [
     'Node.js',
