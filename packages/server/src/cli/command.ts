@@ -32,14 +32,15 @@ export function addCommand<Options, Arguments extends readonly unknown[]>(
   context: CommandContext,
   spec: CommandSpec<Options, Arguments>,
 ): void {
-  const { help = '', examples = [] } = spec;
+  const { help, examples = [] } = spec;
   const command = parent.command(spec.name).description(spec.description);
   if (spec.summary !== undefined) command.summary(spec.summary);
   for (const [name, text] of Object.entries(spec.arguments ?? {})) command.argument(name, text);
   for (const [flags, option] of Object.entries(spec.options ?? {}))
     command.addOption(toOption(flags, typeof option === 'string' ? { text: option } : option));
+  if (help !== undefined) command.addHelpText('after', `\n${help.trim()}`);
   const heading = examples.length === 1 ? 'Example' : 'Examples';
-  const lines = [`\n${help.trim()}`, `\n${heading}:`, ...examples.map((example) => `  ${example}`)];
+  const lines = [`\n${heading}:`, ...examples.map((example) => `  ${example}`)];
   if (examples.length > 0) command.addHelpText('after', lines.join('\n'));
   // Commander passes the arguments, then the options, then itself. Its types do not know which; `spec` does.
   command.action((...given) => {

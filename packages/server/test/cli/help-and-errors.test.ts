@@ -1,5 +1,8 @@
 import { Writable } from 'node:stream';
+import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
+import { addCommand } from '../../src/cli/command.ts';
+import type { CommandContext } from '../../src/cli/context.ts';
 import { captureStream } from './capture-stream.ts';
 import { terminal, terminalWithUsers } from './terminal.ts';
 
@@ -11,6 +14,15 @@ describe('help and version', () => {
 
   test('--version prints the version of the package', async () => {
     expect((await terminal().run('--version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  test('a command without examples shows its help', () => {
+    const program = new Command().configureOutput({ writeOut: (text) => shown.push(text) });
+    const shown: string[] = [];
+    const spec = { name: 'count', description: 'Count.', help: '\nIt counts.', run: async () => {} };
+    addCommand(program, {} as CommandContext, spec);
+    program.commands[0]?.outputHelp();
+    expect(shown.join('')).toMatch(/\n\nIt counts\.\n$/);
   });
 
   test('is 80 columns wide on a terminal without a width', async () => {
