@@ -5,11 +5,8 @@ import { ROOT, textFiles } from '../packages/server/test/architecture/source-fil
 
 const withoutCode = (text: string): string => text.replaceAll(/^ *```[\s\S]*?^ *```/gm, '');
 
-const pages = new Map(
-  textFiles('.')
-    .filter(({ path }) => path.endsWith('.md'))
-    .map(({ path, text }) => [join(ROOT, path), withoutCode(text)]),
-);
+const documents = textFiles('.').filter(({ path }) => path.endsWith('.md'));
+const pages = new Map(documents.map(({ path, text }) => [join(ROOT, path), withoutCode(text)]));
 
 /** The anchors that GitHub gives to the headings of a page. */
 const anchorsOf = (file: string): string[] =>
@@ -38,4 +35,21 @@ test('the links and pictures of every page lead to files and headings that exist
   );
   expect(pages.size).toBeGreaterThan(20);
   expect(broken).toEqual([]);
+});
+
+test('every table has a heading: an empty line in a table would cut it', () => {
+  const cut = [...pages].flatMap(([file, text]) =>
+    [...text.matchAll(/(?<!^ *\|.*\n)^ *\|.*\n(?! *\|[ :|-]+$)/gm)].map(([row]) => `${file}: ${row}`),
+  );
+  expect(cut).toEqual([]);
+});
+
+test('no example of settings sets a variable twice', () => {
+  const twice = documents.flatMap(({ path, text }) =>
+    [...text.matchAll(/^ *```ini\n([\s\S]*?)^ *```/gm)].flatMap(([, block = '']) => {
+      const names = [...block.matchAll(/^ *(\w+)=/gm)].map(([, name]) => name);
+      return names.filter((name, at) => names.indexOf(name) < at).map((name) => `${path}: ${name}`);
+    }),
+  );
+  expect(twice).toEqual([]);
 });
