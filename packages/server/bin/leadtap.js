@@ -1,12 +1,7 @@
 #!/usr/bin/env node
+import './check-node.js';
 import { existsSync } from 'node:fs';
 import process from 'node:process';
-
-const [major, minor] = process.versions.node.split('.').map(Number);
-if (major < 20 || (major === 20 && minor < 19)) {
-  process.stderr.write(`leadtap: needs Node.js 20.19 or later, but this is ${process.versions.node}\n`);
-  process.exit(1);
-}
 
 const built = new URL('../dist/cli/main.js', import.meta.url);
 if (!existsSync(built)) {

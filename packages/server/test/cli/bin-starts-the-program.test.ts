@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
@@ -83,9 +83,18 @@ test('in a deleted folder it says so', { timeout: TIMEOUT_MS }, async () => {
 
 test('without a build it names the build command', { timeout: TIMEOUT_MS }, async () => {
   const folder = tempFolder();
-  mkdirSync(join(folder, 'bin'));
-  cpSync(BIN, join(folder, 'bin/leadtap.js'));
+  cpSync(dirname(BIN), join(folder, 'bin'), { recursive: true });
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   const run = execute(process.execPath, [join(folder, 'bin/leadtap.js')], { env });
   await expect(run).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('npm run build') });
+});
+
+test('an old Node.js is refused by the program and by its build', { timeout: TIMEOUT_MS }, async () => {
+  const root = join(dirname(BIN), '../../..');
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const old = `Object.defineProperty(process,'versions',{value:{node:'18.20.8'}})`;
+  const options = { cwd: root, env: { ...env, NODE_OPTIONS: `--import=data:text/javascript,${old}` } };
+  const stderr = 'leadtap: needs Node.js 20.19 or later, but this is 18.20.8\n';
+  for (const command of [`node ${BIN} --version`, scripts.build])
+    await expect(execute('sh', ['-c', command], options)).rejects.toMatchObject({ code: 1, stderr });
 });
