@@ -73,31 +73,18 @@ export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', '
 export type LogLevel = (typeof LOG_LEVELS)[number];
 export const parseLogLevel = parseChoice(LOG_LEVELS);
 
-/** While one connection waits for the lock of a busy company, the other one serves the other companies. */
-const MIN_CONNECTIONS = 2;
-const MAX_CONNECTIONS = 1000;
+const parseCount =
+  (min: number, max: number, unit: string): Parser<number> =>
+  (text) => {
+    const isCount = /^\d{1,7}$/.test(text) && Number(text) >= min && Number(text) <= max;
+    check(isCount, `it is not a number of ${unit}`, `Write a whole number from ${min} to ${max}.`);
+    return Number(text);
+  };
 
-export const parseConnections: Parser<number> = (text) => {
-  const count = Number(text);
-  check(
-    /^\d{1,4}$/.test(text) && count >= MIN_CONNECTIONS && count <= MAX_CONNECTIONS,
-    'it is not a number of connections',
-    `Write a whole number from ${MIN_CONNECTIONS} to ${MAX_CONNECTIONS}.`,
-  );
-  return count;
-};
+/** At least 2: while one connection waits for the lock of a busy company, the other one serves the other companies. */
+export const parseConnections = parseCount(2, 1000, 'connections');
 
-const MAX_HELD_POLLS = 1_000_000;
-
-export const parseMaxWaiting: Parser<number> = (text) => {
-  const count = Number(text);
-  check(
-    /^\d{1,7}$/.test(text) && count <= MAX_HELD_POLLS,
-    'it is not a number of requests',
-    `Write a whole number from 0 to ${MAX_HELD_POLLS}.`,
-  );
-  return count;
-};
+export const parseMaxWaiting = parseCount(0, 1_000_000, 'requests');
 
 const HOST_NAME = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i;
 const ONLY_DIGITS_AND_DOTS = /^[\d.]+$/;

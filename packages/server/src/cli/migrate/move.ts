@@ -1,13 +1,7 @@
 /** `migrate --from … --to …`: opens both databases, copies the one into the other, and shows the progress. */
 import { type Config, type Database, describeDatabase, InvalidValueError, VARIABLES } from '../../config.ts';
 import { engineOf } from '../../open-store.ts';
-import {
-  type MoveSource,
-  type MoveTarget,
-  RowsRefusedError,
-  SourceError,
-  SourceInUseError,
-} from '../../store/transfer/port.ts';
+import { RowsRefusedError, SourceError, SourceInUseError } from '../../store/transfer/port.ts';
 import { type MoveOutcome, type MoveStep, move } from '../../store/transfer/transfer.ts';
 import { type CommandContext, loadConfig } from '../context.ts';
 import { exitCodeOf } from '../exit.ts';
@@ -59,42 +53,29 @@ async function runMove(
       'a move goes from SQLite to PostgreSQL',
       'Give --from sqlite:… and --to postgres://…; the default of both is LEADTAP_DATABASE_URL.',
     );
-  const progress = new MoveProgress(context);
-  const { onProgress } = progress;
+  const { onProgress, clear } = createProgress(context);
   try {
-    return await withEndpoints(
-      openMoveSource,
-      () => openMoveTarget(signal),
-      (source, target) => move({ source, target, clock, signal, onProgress }),
-    );
+    const source = await openMoveSource();
+    try {
+      const target = await openMoveTarget(signal);
+      try {
+        return await move({ source, target, clock, signal, onProgress });
+      } finally {
+        await target.close();
+      }
+    } finally {
+      await source.close();
+    }
   } catch (error) {
     if (!signal.aborted)
       throw error instanceof SourceError
         ? asFailure(error.cause, from, flags.from && '--from')
         : asFailure(error, to, flags.to && '--to');
-    progress.clear();
+    clear();
     await writeLine(context.stderr, 'Interrupted. To continue, run the same command again.');
     throw exitCodeOf(signal);
   } finally {
-    progress.clear();
-  }
-}
-
-async function withEndpoints<T>(
-  openSource: () => Promise<MoveSource>,
-  openTarget: () => Promise<MoveTarget>,
-  use: (source: MoveSource, target: MoveTarget) => Promise<T>,
-): Promise<T> {
-  const source = await openSource();
-  try {
-    const target = await openTarget();
-    try {
-      return await use(source, target);
-    } finally {
-      await target.close();
-    }
-  } finally {
-    await source.close();
+    clear();
   }
 }
 
@@ -125,23 +106,13 @@ const UNITS: Record<MoveStep, string> = {
 };
 
 /** One bar for each step, because the steps differ in speed. */
-class MoveProgress {
-  readonly #context: CommandContext;
-  #step: MoveStep | undefined;
-  #bar: ProgressBar | undefined;
-
-  constructor(context: CommandContext) {
-    this.#context = context;
-  }
-
-  readonly onProgress = (step: MoveStep, count: number, total: number): void => {
-    if (this.#step !== step)
-      this.#bar = new ProgressBar(this.#context.stderr, this.#context.clock, UNITS[step]);
-    this.#step = step;
-    this.#bar?.update({ count, ...(total > 0 && { share: Math.min(count / total, 1) }) });
+function createProgress({ stderr, clock }: CommandContext) {
+  let shown: { readonly step: MoveStep; readonly bar: ProgressBar } | undefined;
+  return {
+    onProgress(step: MoveStep, count: number, total: number): void {
+      if (shown?.step !== step) shown = { step, bar: new ProgressBar(stderr, clock, UNITS[step]) };
+      shown.bar.update({ count, ...(total > 0 && { share: Math.min(count / total, 1) }) });
+    },
+    clear: () => shown?.bar.clear(),
   };
-
-  clear(): void {
-    this.#bar?.clear();
-  }
 }
