@@ -198,7 +198,7 @@ describe('the package leadtap', () => {
   test('starts where it cannot write, and says so', async () => {
     const program = installedProgram();
     chmodSync(program.folder, 0o555);
-    const { code, stderr } = await program.run(['serve', '--port', '0']);
+    const { code, stderr } = await program.run(['serve', '--port', '0'], { LEADTAP_METRICS_ADDRESS: 'off' });
     expect(code).toBe(1);
     expect(stderr).toContain(`Allow this user to write to ${program.folder}`);
   });
