@@ -66,7 +66,7 @@ function parseKeep(text: string): number {
 const keptName = (at: number): string => `leadtap-${toIso(at).slice(0, 19).replaceAll(':', '-')}Z.db`;
 const KEPT_NAME = /^leadtap-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ\.db$/;
 
-/** Readable for its owner only, as the files in it. The database may be a backup that was put into service, also by a link: it is never deleted. */
+/** Readable for its owner only, as the files in it. The database may be a backup in service, or a link to one: neither is deleted. */
 async function makeFolder(folder: string, databaseFile = ''): Promise<void> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -74,7 +74,8 @@ async function makeFolder(folder: string, databaseFile = ''): Promise<void> {
     if (systemCode(error) === 'EEXIST') throw new BackupTargetError(`${folder} is a file, not a folder`);
     throw new BackupTargetError(`the folder ${folder} cannot be created`, { cause: error });
   }
-  if ((await realpath(folder)) === dirname(await realpath(databaseFile)))
+  const ofDatabase = [await realpath(dirname(databaseFile)), dirname(await realpath(databaseFile))];
+  if (ofDatabase.includes(await realpath(folder)))
     throw new BackupTargetError(`${folder} is the folder of the database`);
 }
 

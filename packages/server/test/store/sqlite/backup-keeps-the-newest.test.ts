@@ -94,6 +94,7 @@ test('a backup that is in service through a link is not deleted', async () => {
     stderr: expect.stringContaining('backups is the folder of the database'),
   });
   expect(readdirSync(path('backups'))).toContain(nameOf(1));
+  expect((await run('backup --keep 1 data', on(2))).stderr).toContain('data is the folder of the database');
 });
 
 test('without a database no folder is created', async () => {
