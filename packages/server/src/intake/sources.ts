@@ -9,6 +9,7 @@ import { assignFields } from '../leads/assign-fields.ts';
 import { isBlank } from '../leads/field-readers.ts';
 import { CUSTOM_FIELD_PREFIX, isValidText, objectFromTexts, type ParseOptions } from '../leads/parse-lead.ts';
 import type { IntakeContent } from './accept.ts';
+import { parseJsonItem } from './body.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -19,6 +20,8 @@ interface Answer {
   readonly value: unknown;
   /** The field, if the service tells the type of the answer. */
   readonly field?: string | undefined;
+  /** It repeats a part of another answer, and is left out if its field has a value. */
+  readonly isPart?: true;
 }
 
 interface Submission {
@@ -33,6 +36,7 @@ type ReadSubmission = (body: JsonObject) => Submission | undefined;
 export const LEAD_SOURCES = [
   'calendly',
   'elementor',
+  'facebook',
   'form',
   'google-ads',
   'jotform',
@@ -51,6 +55,7 @@ type AnswerMap = Readonly<Record<string, string>>;
 const READERS: Readonly<Record<LeadSource, ReadSubmission>> = {
   calendly: readCalendly,
   elementor: readElementor,
+  facebook: readFacebook,
   form: (body) => ({ id: undefined, answers: answersOf(body) }),
   'google-ads': readGoogleAds,
   jotform: readJotform,
@@ -88,6 +93,8 @@ const refused = (detail: string): ProblemError =>
 /** Far more than forms have. Comparing each with all others takes time. */
 const MAX_ANSWERS = 200;
 const MAX_LABEL_LENGTH = 200;
+/** Labels of this length, without their answers, always fit into the custom fields: a character takes up to 6 bytes as JSON. */
+const SHORT_LABEL_LENGTH = 40;
 
 /** Only the map gives an answer these fields: visitors of a web page must not change other leads, or choose their place. */
 const MAPPED_ONLY: ReadonlySet<string> = new Set([
@@ -99,7 +106,12 @@ const MAPPED_ONLY: ReadonlySet<string> = new Set([
 ]);
 
 /** What its field does not accept becomes a custom field: a service drops a webhook that is refused, and the lead with it. */
-function toLead(submission: Submission, map: AnswerMap, options: ParseOptions): JsonObject {
+function toLead(
+  submission: Submission,
+  map: AnswerMap,
+  options: ParseOptions,
+  labelLength = MAX_LABEL_LENGTH,
+): JsonObject {
   const answers = submission.answers
     .map((answer) => ({ ...answer, text: textOf(answer.value) }))
     .filter(({ text }) => text !== '');
@@ -107,42 +119,52 @@ function toLead(submission: Submission, map: AnswerMap, options: ParseOptions): 
     field.startsWith(CUSTOM_FIELD_PREFIX) || isValidText(field, text, options);
   /** The first answer that the field accepts has it. */
   const taken = new Set<string>();
-  const labels = answers.map(({ label, key, field: typed, text }, index) => {
+  const labels = answers.map(({ label, key, field: typed, text, isPart }, index) => {
     const name = [label, key].find((given) => !isBlank(given)) ?? `answer ${index + 1}`;
     const given = fieldOf(map, label) ?? fieldOf(map, key) ?? typed;
-    const field = given !== undefined && !taken.has(given) && isValid(given, text) ? given : undefined;
-    if (field !== undefined) taken.add(field);
-    return { name: toStorable(name.slice(0, MAX_LABEL_LENGTH)), field, values: [text] };
+    const isFree = given !== undefined && !taken.has(given) && isValid(given, text);
+    if (isFree) taken.add(given);
+    const field = isFree ? given : isPart && IGNORED;
+    return { name: toStorable(name.slice(0, labelLength)), field, values: [text] };
   });
   const assigned = assignFields(
     labels,
     options,
     (field, { values: [text = ''] }) => !MAPPED_ONLY.has(field) && isValid(field, text),
   );
-  const fields = assigned.map(({ field }) => field);
-  const lead = cutCustomFields(
-    objectFromTexts(
-      fields,
-      answers.map(({ text }) => text),
-    ),
+  const fields = assigned.map(({ field }) => (field === IGNORED ? undefined : field));
+  const whole = objectFromTexts(
+    fields,
+    answers.map(({ text }) => text),
   );
+  const lead = cutCustomFields(whole) ?? whole;
+  if (lead === whole && labelLength > SHORT_LABEL_LENGTH)
+    return toLead(submission, map, options, SHORT_LABEL_LENGTH);
   const id = textOf(submission.id);
   return id === '' || lead['id'] !== undefined ? lead : { ...lead, id };
 }
+
+/** The field of a label that is left out. */
+const IGNORED = '';
 
 const MAX_CUSTOM_BYTES =
   IMPORT_FIELDS.find(({ name }) => name === 'customFields')?.import.maxBytes ?? Number.POSITIVE_INFINITY;
 
 /** The first of these to which all texts must be cut so that the custom fields are small enough. */
-const CUT_LENGTHS = [Number.POSITIVE_INFINITY, 12_000, 4000, 1000, 200];
+const CUT_LENGTHS = [Number.POSITIVE_INFINITY, 12_000, 4000, 1000, 200, 40, 0];
 
-function cutCustomFields(lead: JsonObject): JsonObject {
+/** Undefined if the labels alone are too long. */
+function cutCustomFields(lead: JsonObject): JsonObject | undefined {
   const custom = Object.entries(lead).filter(([name]) => name.startsWith(CUSTOM_FIELD_PREFIX));
   const cutTo = (length: number) =>
     Object.fromEntries(custom.map(([name, text]) => [name, cut(String(text), length)]));
   const isSmall = (fields: JsonObject): boolean =>
     Buffer.byteLength(JSON.stringify(fields)) <= MAX_CUSTOM_BYTES;
-  return { ...lead, ...CUT_LENGTHS.map(cutTo).find(isSmall) };
+  for (const length of CUT_LENGTHS) {
+    const fields = cutTo(length);
+    if (isSmall(fields)) return { ...lead, ...fields };
+  }
+  return undefined;
 }
 
 const cut = (text: string, length: number): string =>
@@ -214,6 +236,19 @@ function readElementor(body: JsonObject): Submission {
   return { id: undefined, answers };
 }
 
+/** As the Graph API returns a lead. */
+function readFacebook(body: JsonObject): Submission | undefined {
+  const { id, field_data: fields, ...rest } = body;
+  if (!Array.isArray(fields)) return undefined;
+  return {
+    id,
+    answers: [
+      ...objectsAt(body, 'field_data').map(({ name, values }) => ({ label: textOf(name), value: values })),
+      ...answersOf(rest),
+    ],
+  };
+}
+
 function readGoogleAds(body: JsonObject): Submission | undefined {
   if (!Array.isArray(body['user_column_data'])) return undefined;
   const { lead_id, campaign_id, form_id, gcl_id, is_test } = body;
@@ -236,21 +271,27 @@ function readJotform({ submissionID, rawRequest }: JsonObject): Submission | und
   if (submissionID === undefined || !request) return undefined;
   const answers = Object.entries(request).flatMap(([key, value]): Answer[] => {
     const [, , label] = /^q(\d{1,6})_(.+?)\1?$/s.exec(key) ?? [];
-    if (label !== undefined) return [{ label, key, value: isJsonObject(value) ? joinParts(value) : value }];
+    if (label !== undefined && isJsonObject(value))
+      return [{ label, key, value: joinParts(value) }, ...knownParts(value)];
+    if (label !== undefined) return [{ label, key, value }];
     const isUpload = Array.isArray(value) && value.every((url) => /^https?:/.test(String(url)));
     return isUpload ? [{ label: key, value }] : [];
   });
   return { id: submissionID, answers };
 }
 
-/** Far more than an object of 200 answers has. Deeper values, and more of them, take long to parse. */
-const MAX_JSON_VALUES = 2000;
+/** The parts of a name and of an address that are fields of their own. */
+const PART_FIELDS: AnswerMap = { first: 'firstName', last: 'lastName', postal: 'postalCode' };
+
+const knownParts = (parts: JsonObject): Answer[] =>
+  Object.entries(PART_FIELDS).map(([part, field]) => ({
+    ...{ label: part, value: parts[part], field },
+    isPart: true,
+  }));
 
 function parseJsonObject(text: unknown): JsonObject | undefined {
-  if (typeof text !== 'string' || text.split(/[,[{]/, MAX_JSON_VALUES + 1).length > MAX_JSON_VALUES)
-    return undefined;
   try {
-    const value: unknown = JSON.parse(text);
+    const value = typeof text === 'string' && parseJsonItem(text);
     return isJsonObject(value) ? value : undefined;
   } catch {
     return undefined;
@@ -305,7 +346,8 @@ function readTypeform({ event_type, form_response: response }: JsonObject): Subm
     const value = isJsonObject(choice) ? readChoice(choice) : choice;
     return { label: textOf(titles.get(id)), key: textOf(ref), value, field: fieldOf(TYPEFORM_FIELDS, type) };
   });
-  return { id: response['token'], answers: [...answers, ...answersOf(objectAt(response, 'hidden'))] };
+  const others = ['hidden', 'calculated'].flatMap((name) => answersOf(objectAt(response, name)));
+  return { id: response['token'], answers: [...answers, ...others] };
 }
 
 /** One choice, several, or another object, such as a payment. */

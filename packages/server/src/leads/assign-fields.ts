@@ -1,76 +1,8 @@
 /** Assigns the fields of a lead to the columns of a file, or to the answers of a form: by their names and sample values. */
-import { IMPORT_FIELDS } from '@leadtap/contract';
-import { nearestName } from '../nearest-name.ts';
+import { fieldOfName, isWeakIdName, normalize, withoutQuestion } from './field-names.ts';
 import { parseInstant } from './instant.ts';
 import { DateFormatGuess } from './lead-times.ts';
 import { CUSTOM_FIELD_PREFIX, isShortenedNumber, isValidText, type ParseOptions } from './parse-lead.ts';
-
-/**
- * Names of columns in lists of contacts and in exports of HubSpot, Salesforce, Facebook Lead Ads, Google Ads, Typeform and
- * spreadsheets. Compared without case, accents, spaces and punctuation.
- */
-const NAMES_OF_FIELDS: Readonly<Record<string, string>> = {
-  id: `recordid leadid contactid personid customerid customernumber clientid externalid responseid submissionid
-    kundennr kundennummer kundenid datensatzid leadnummer numeroclient nclient codeclient idclient identifiant`,
-  firstName: `givenname forename contactfirstname vorname prenom nombre nome imie voornaam fornamn`,
-  lastName: `surname familyname contactlastname nachname familienname nom nomdefamille apellido apellidos cognome
-    achternaam nazwisko efternamn`,
-  fullName: `name contact contactname leadname displayname vollstandigername ansprechpartner nomcomplet
-    nometprenom prenometnom nombrecompleto nomecompleto`,
-  email: `mail emailaddress useremail workemail businessemail personalemail primaryemail emailadresse mailadresse courriel
-    adressemail adresseemail adresseelectronique correo correoelectronico indirizzoemail`,
-  phone1: `phone phonenumber userphone workphone businessphone homephone primaryphone directphone workphonenumber telephone
-    tel telefon telefonnummer telefonnr rufnummer festnetz telephonefixe numerodetelephone telefono numerodetelefono
-    telefoon`,
-  phone2: `mobile mobilephone mobilephonenumber mobilenumber cell cellphone mobil mobiltelefon mobilnummer handy handynummer
-    portable telephoneportable movil cellulare`,
-  address: `street streetaddress addressline1 address1 mailingstreet mailingaddress strasse strassehausnummer
-    strasseundhausnummer anschrift adresse adressepostale rue direccion indirizzo adres`,
-  postalCode: `zip zipcode zippostalcode mailingzippostalcode postcode postleitzahl plz codepostal cp codigopostal cap`,
-  appointmentDateTime: `appointment appointmentdate appointmenttime termin rendezvous rdv datederendezvous cita`,
-  statusValue: `status leadstatus statut stato`,
-  createdAt: `created createdate createddate createdtime createdon creationdate datecreated leadcreated leadsubmittime
-    submittedat submitdate submitdateutc submissiondate submissiontime timestamp erstellt erstelltam erstellungsdatum
-    angelegtam anlagedatum datedecreation datecreation creele fechadecreacion datacreazione`,
-};
-
-/** Names that are an id only if the cells are no count of the rows: those numbers come again in the next file. */
-const WEAK_ID_NAMES: ReadonlySet<string> = new Set(['number', 'nr', 'no', 'num', 'numero', 'n', 'lfdnr']);
-
-const normalize = (name: string): string =>
-  name
-    .replaceAll('#', 'number')
-    .normalize('NFD')
-    .replaceAll('ß', 'ss')
-    .toLowerCase()
-    .replace(/[^a-z0-9]/g, '');
-
-const IMPORT_NAMES = IMPORT_FIELDS.map(({ name }) => name);
-
-const FIELD_OF_NAME: ReadonlyMap<string, string> = new Map([
-  ...Object.entries(NAMES_OF_FIELDS).flatMap(([field, names]) =>
-    names.split(/\s+/).map((name) => [name, field] as const),
-  ),
-  ...[...WEAK_ID_NAMES].map((name) => [name, 'id'] as const),
-  ...IMPORT_NAMES.map((name) => [normalize(name), name] as const),
-]);
-
-/** Contact Form 7 names a field `your-email`, and people ask "What's your first name?". */
-const withoutQuestion = (name: string): string => name.replace(/^(?:.*?your|ihre?|deine?|votre)/, '');
-
-/** The last digit is part of a name: "Address 2" is not a mistyped "address". */
-const digitOf = (name: string): string | undefined => /\d$/.exec(name)?.[0];
-
-/** The field that a name stands for; undefined if it is none. */
-function fieldOfName(label: string): string | undefined {
-  const name = normalize(label);
-  const known = FIELD_OF_NAME.get(name);
-  if (known !== undefined) return known;
-  const asked = FIELD_OF_NAME.get(withoutQuestion(name));
-  if (asked !== undefined && asked !== 'id') return asked;
-  const near = nearestName(label, IMPORT_NAMES);
-  return near !== undefined && digitOf(near) === digitOf(name) ? near : undefined;
-}
 
 export interface AssignOptions extends ParseOptions {
   /** Whether the company has this status, by its value or label. Absent: unknown. */
@@ -170,7 +102,7 @@ function isPlausible(field: string, { name, values }: Label, options: AssignOpti
   const isSameName = normalize(name) === normalize(field);
   if (PLACES.has(field)) return isSameName;
   if (field === 'id') {
-    const isCount = WEAK_ID_NAMES.has(normalize(name)) && isRowCount(values);
+    const isCount = isWeakIdName(name) && isRowCount(values);
     return !isCount && new Set(values).size === values.length;
   }
   if (field === 'statusValue') return values.every((value) => options.isStatus?.(value) === true);

@@ -61,6 +61,9 @@ const parsedText =
     };
   };
 
+/** Without the spaces around it, which people do not see. */
+const trimmedText = parsedText((string) => string.trim(), '');
+
 const textMatching = (pattern: RegExp, detail: string) =>
   parsedText((string) => (pattern.test(string) ? string : undefined), detail);
 
@@ -192,7 +195,7 @@ const READERS: { readonly [T in LeadFieldType]?: (rule: ImportRule) => Reader } 
       'is not an id; remove its control characters and those that change the direction of text',
     ),
   ),
-  text: orNumber(text),
+  text: orNumber(trimmedText),
   email,
   instant: () => createTimeReader((string) => parseInstant(string)),
   timeOfDay: textMatching(

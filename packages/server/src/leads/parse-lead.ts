@@ -7,7 +7,7 @@ import { IMPORT_FIELDS, type ImportField, LEAD_FIELDS, type LeadField } from '@l
 import type { Clock } from '../clock.ts';
 import { quote } from '../escape.ts';
 import { isJsonObject } from '../json.ts';
-import { nearestName } from '../nearest-name.ts';
+import { fieldOfName, isWeakIdName } from './field-names.ts';
 import {
   createFieldReader,
   InvalidValue,
@@ -98,10 +98,12 @@ function explainUnknownField(name: string): string {
   if (LEAD_FIELD_BY_NAME.has(name)) return 'is set by Leadtap; remove it';
   // As PHP and Rails name nested fields.
   if (name.startsWith('customFields[')) return 'write it as customFields.name, with the name of the field';
-  const nearest = nearestName(name, [...PARSERS.keys()]);
-  return nearest === undefined
+  if (name === 'field_data')
+    return 'is how Facebook sends a lead; send it as it is with a token that was issued with --source facebook';
+  const meant = isWeakIdName(name) ? undefined : fieldOfName(name);
+  return meant === undefined
     ? 'is not a field of a lead; put it under customFields'
-    : `is not a field of a lead; did you mean ${nearest}?`;
+    : `is not a field of a lead; did you mean ${meant}?`;
 }
 
 /** What is wrong with a field name; undefined if a column or an answer may have it. */
@@ -132,7 +134,7 @@ function readValue(field: FieldParser, value: unknown, options: ParseOptions): u
   const { clock, times, onInvalidTime } = options;
   if (value === undefined) return undefined;
   if (value === null || value === '') return field.valueOfNull;
-  if (field.type === 'email' && isBlank(value)) return field.valueOfNull;
+  if ((field.type === 'email' || field.type === 'text') && isBlank(value)) return field.valueOfNull;
   if (PHONES.has(field.name) && isShortenedNumber(value)) return SHORTENED_PHONE;
   const result = field.type === 'instant' && times ? times.read(value) : field.read(value);
   if (field.type === 'instant' && result instanceof InvalidValue && typeof value === 'string')
@@ -230,8 +232,9 @@ function nestCustomFields(given: Readonly<Record<string, unknown>>): {
   return { object, issues };
 }
 
-/** Facebook Lead Ads writes `p:+33…` and `z:01067`, so that spreadsheets do not read a number. */
+/** Files of Facebook Lead Ads have `l:123`, `p:+33…` and `z:01067`, so that spreadsheets do not read a number. */
 const FACEBOOK_PREFIX: ReadonlyMap<string, RegExp> = new Map([
+  ['id', /^l:(?=\d+$)/],
   ['phone1', /^p:(?=[+\d])/],
   ['phone2', /^p:(?=[+\d])/],
   ['postalCode', /^z:(?=\d)/],

@@ -28,7 +28,7 @@ test.each([
   // Programs write it so that spreadsheets do not read a number.
   ['acme,1,="01067","=""069"""', '01067', '069'],
   ['acme,1,"Moreau, Ada","a ""blue""\r\ndoor"', 'Moreau, Ada', 'a "blue"\r\ndoor'],
-  ['acme,1,"\nacme,9,,\n",', '\nacme,9,,\n', null],
+  ['acme,1,"\nacme,9,,\n",', 'acme,9,,', null],
 ])('%j is one row', async (row, firstName, notes) => {
   expect((await rows(`${row}\nacme,2,,`))[0]).toEqual([2, lead('1', firstName, notes)]);
   expect((await rows(`${row}\r\nacme,2,,\r\n`)).map(([, result]) => result)).toEqual([
@@ -124,7 +124,7 @@ describe('for any table', () => {
     fc.array(fc.tuple(cellOf(fc.constantFrom('1', '2,3')), cellOf(cell), cellOf(cell)), { minLength: 1 });
   const rowText = (row: readonly { csv: string }[]) => `acme,${row.map((cell) => cell.csv).join()}`;
   const rowLead = ([id, name, notes]: readonly { value: string }[]) =>
-    lead(id?.value ?? '', name?.value || null, notes?.value || null);
+    lead(id?.value ?? '', name?.value.trim() || null, notes?.value.trim() || null);
 
   test('cells are read as they were written, in chunks of any size', async () => {
     await fc.assert(

@@ -14,7 +14,6 @@ const nested = (levels: number): string => `${'{"a":'.repeat(levels - 1)}{}${'}'
 describe('accepted', () => {
   test.each([
     ['firstName', 'x'.repeat(1000)],
-    ['firstName', ' '],
     ['addressNotes', 'two\nlines'],
     ['addressNotes', 'x'.repeat(10_000)],
     ['email', 'ada@localhost'],
@@ -31,6 +30,18 @@ describe('accepted', () => {
     ['sameDay', true],
   ])('%s %#', async (field, value) => {
     expect(leadOf(await read({ [field]: value })).fields).toEqual({ [field]: value });
+  });
+
+  test('texts without the spaces around them; nothing but spaces is null', async () => {
+    const given = {
+      firstName: ' Ada ',
+      fullName: '\u00a0Ada  Moreau\n',
+      phone1: ' 1 2',
+      lastName: ' \u200b',
+    };
+    expect(leadOf(await read(given)).fields).toEqual({
+      ...{ firstName: 'Ada', fullName: 'Ada  Moreau', phone1: '1 2', lastName: null },
+    });
   });
 
   test('every field at once', async () => {
@@ -226,6 +237,8 @@ describe('rejected', () => {
     ['Email', 'did you mean email?'],
     ['lastNmae', 'did you mean lastName?'],
     ['phone', 'did you mean phone1?'],
+    ['zip', 'did you mean postalCode?'],
+    ['number', 'put it under customFields'],
     ['company_id', 'did you mean companyId?'],
     ['created_at', 'did you mean createdAt?'],
     ['budget', 'put it under customFields'],

@@ -101,6 +101,12 @@ describe('422: every error of every lead is named', () => {
     ]);
   });
 
+  it('a name of another program: says the field', async () => {
+    expect(await rejected({ name: 'Bo Li' })).toEqual([
+      { index: 0, field: 'name', detail: 'is not a field of a lead; did you mean fullName?' },
+    ]);
+  });
+
   it('two leads with the same id', async () => {
     const leads = [
       { id: 'a', firstName: 'Ada' },

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { LEADS_PATH } from '@leadtap/contract';
+import { LEADS_PATH, MAX_INTAKE_BYTES } from '@leadtap/contract';
 import { issueToken, type TokenScope } from 'leadtap';
 import { describe, expect, it } from 'vitest';
-import { startIntake } from '../../../testing/harness/intake.ts';
+import { sendLeads, startIntake } from '../../../testing/harness/intake.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
 import type { TestService } from '../../../testing/harness/service.ts';
 import { shareService } from '../../../testing/harness/shared-service.ts';
@@ -73,6 +73,7 @@ describe('a token that was issued for a source', () => {
       'Do you own the house?': 'true',
       'How many rooms?': '5',
       utm_campaign: 'spring',
+      score: '9',
     });
   });
 
@@ -94,6 +95,25 @@ describe('a token that was issued for a source', () => {
       gcl_id: 'Cj0KCQ',
       is_test: 'true',
     });
+  });
+
+  it('sends leads of Facebook as the Graph API has them, which have the ids of the CSV file without l:', async () => {
+    const fields = {
+      full_name: 'Femke Moreau',
+      email: FEMKE.email,
+      phone_number: FEMKE.phone1,
+      roof: 'Tile',
+    };
+    const body = {
+      ...{ id: '4280180252203503', created_time: '2026-09-12T15:05:13+0000', form_id: '2013' },
+      field_data: Object.entries(fields).map(([name, value]) => ({ name, values: [value] })),
+    };
+    const lead = await leadOf(await send('facebook', JSON.stringify(body)));
+    const { email, phone1 } = FEMKE;
+    expect(lead).toMatchObject({ id: body.id, fullName: 'Femke Moreau', email, phone1 });
+    expect(lead?.customFields).toEqual({ roof: 'Tile', created_time: body.created_time, form_id: '2013' });
+    const errors = await sendLeads(service(), body).then((answer) => expectProblem(answer, 'invalid-lead'));
+    expect(JSON.stringify(errors)).toContain('--source facebook');
   });
 
   it('sends webhooks of Calendly, with the appointment', async () => {
@@ -142,8 +162,9 @@ describe('a token that was issued for a source', () => {
     const type = encoded.headers.get('content-type') ?? '';
     const lead = await leadOf(await send('jotform', await encoded.text(), { type }));
     expect(lead).toMatchObject({
-      ...{ id: '6055023196465256193', fullName: 'Femke Moreau', email: FEMKE.email },
-      ...{ phone1: '(033) 612-3456', address: '1 rue Haute Lille 59000 France' },
+      ...{ id: '6055023196465256193', firstName: 'Femke', lastName: 'Moreau', fullName: 'Femke Moreau' },
+      ...{ email: FEMKE.email, phone1: '(033) 612-3456' },
+      ...{ address: '1 rue Haute Lille 59000 France', postalCode: '59000' },
       appointmentDateTime: '2026-12-01T09:00:00.000Z',
     });
     expect(lead?.customFields).toEqual({
@@ -234,6 +255,31 @@ describe('a token that was issued for a source', () => {
     const { Roof, Message, Other } = lead?.customFields ?? {};
     expect(Roof).toBe('Tile');
     for (const text of [Message, Other]) expect(text).toMatch(/^(ä{6000,}|ß{6000,})… \(cut\)$/);
+  });
+
+  const formOf = (count: number, label: (n: number) => string, answer: string) =>
+    JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, n) => [label(n), answer])));
+
+  it.each([
+    ['90 Japanese answers', 'form', formOf(90, (n) => `質問 ${n} ${'長'.repeat(60)}`, 'あ'.repeat(300))],
+    ['200 answers', 'form', formOf(200, (n) => `${n} ${'?'.repeat(120)}`, 'x'.repeat(4000))],
+    ['200 long questions', 'form', formOf(200, (n) => `質問 ${n} ${'長'.repeat(300)}`, 'あ'.repeat(100))],
+    ['200 questions that are long as JSON', 'form', formOf(200, (n) => `${n}${'\u0001'.repeat(300)}`, 'x')],
+    [
+      'an answer with 5,000 commas',
+      'jotform',
+      JSON.stringify({
+        submissionID: randomUUID(),
+        rawRequest: JSON.stringify({ q1_a: ', '.repeat(5000) + 1 }),
+      }),
+    ],
+  ])('loses no lead because of its length: %s', async (_what, source, body) => {
+    expect(body.length).toBeLessThan(MAX_INTAKE_BYTES);
+    const { customFields = {} } = (await leadOf(await send(source, body))) ?? {};
+    const questions = source === 'form' ? Object.keys(JSON.parse(body)) : ['a'];
+    expect(Object.keys(customFields)).toEqual(
+      questions.map((question) => expect.stringContaining(question.slice(0, 40))),
+    );
   });
 
   it('keeps an erased lead erased, although the map names its id', async () => {

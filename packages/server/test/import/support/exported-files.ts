@@ -66,6 +66,27 @@ const salesforce: ExportedFile = {
   rejected: 3,
 };
 
+const pipedrive: ExportedFile = {
+  name: 'leads-20260912-1.csv',
+  content: Buffer.from(
+    lines(
+      '"Lead - ID","Lead - Title","Person - Name","Person - Email - Work","Person - Email - Home","Person - Phone - Work","Person - Phone - Mobile","Organization - Name"',
+      '"adf21080-0e10-11eb-879b-05d71fb426ec","Roof","Camille Durand","camille@example.com","","+33 6 00 00 00 00","+33 6 00 00 00 01","Durand SA"',
+      '"adf21080-0e10-11eb-879b-05d71fb426ed","Solar","John Smith","john@example.com","","","+1 (415) 555-0101",""',
+    ),
+  ),
+  map: {
+    ...{ 'Lead - ID': 'id', 'Lead - Title': 'customFields.Lead - Title', 'Person - Name': 'fullName' },
+    ...{ 'Person - Email - Work': 'email', 'Person - Email - Home': 'customFields.Person - Email - Home' },
+    ...{ 'Person - Phone - Work': 'phone1', 'Person - Phone - Mobile': 'phone2' },
+    'Organization - Name': 'customFields.Organization - Name',
+  },
+  leads: [
+    { fullName: 'Camille Durand', phone1: '+33 6 00 00 00 00', phone2: '+33 6 00 00 00 01' },
+    { fullName: 'John Smith', email: 'john@example.com', phone2: '+1 (415) 555-0101' },
+  ],
+};
+
 const facebook: ExportedFile = {
   name: 'Roof_2026-11-02_Leads.csv',
   content: utf16(
@@ -97,11 +118,11 @@ const facebook: ExportedFile = {
   },
   leads: [
     {
-      ...{ id: 'l:4280180252203503', fullName: 'Élodie Petit', phone1: '+33612345678' },
+      ...{ id: '4280180252203503', fullName: 'Élodie Petit', phone1: '+33612345678' },
       ...{ email: 'elodie@example.com', postalCode: '69003' },
       customFields: { created_time: '2026-09-12T15:05:13+05:30', platform: 'ig', lead_status: 'CREATED' },
     },
-    { id: 'l:4280180252203504', phone1: '+4917012345678', postalCode: '50667' },
+    { id: '4280180252203504', phone1: '+4917012345678', postalCode: '50667' },
   ],
 };
 
@@ -226,6 +247,7 @@ const numbers: ExportedFile = {
 export const EXPORTED_FILES: readonly (readonly [program: string, file: ExportedFile])[] = [
   ['HubSpot', hubspot],
   ['Salesforce', salesforce],
+  ['Pipedrive', pipedrive],
   ['Facebook Lead Ads', facebook],
   ['Google Ads', googleAds],
   ['Typeform', typeform],
