@@ -17,11 +17,15 @@ export const FULL = Object.fromEntries(
 
 const FREE_TEXTS = FIELDS.filter(({ type }) => type === 'text' || type === 'email');
 
+/** An image is a web address, which has no spaces, and at most 2,048 characters. */
+const imageOf = (text: string): string =>
+  `https://example.com/${[...text.replaceAll(/\s/g, '')].slice(0, 1000).join('')}`;
+
 /** Every field that takes any text has this one. */
 export const withText = (text: string): LeadFields => ({
   ...FULL,
   ...Object.fromEntries(FREE_TEXTS.map(({ name }) => [name, text])),
-  images: [text],
+  images: [imageOf(text)],
 });
 
 export const fieldsOf = (record: LeadRecord): Record<string, unknown> =>

@@ -68,6 +68,11 @@ export async function makePostgresDatabase(
     stopClock: (at) => clock.stop(at),
     setSchemaVersion: (version) => setSchemaVersion(url, version),
     deleteLead: (companyId, id) => deleteLead(url, companyId, id),
+    addCheck: async (name, condition) => {
+      const client = await connect(url);
+      await client.query(`ALTER TABLE leadtap.leads ADD CONSTRAINT ${name} CHECK (${condition})`);
+      await client.end();
+    },
     holdLock: (companyId) => holdLock(url, companyId),
   };
 }

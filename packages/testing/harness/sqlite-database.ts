@@ -16,6 +16,12 @@ export async function makeSqliteDatabase(
     stopClock: async () => undefined,
     setSchemaVersion: async (version) => setSchemaVersion(file, version),
     deleteLead: async (companyId, id) => deleteLead(file, companyId, id),
+    addCheck: async (name, condition) => {
+      // SQLite adds one only together with a column.
+      const connection = new Connection(file);
+      connection.exec(`ALTER TABLE leads ADD COLUMN own TEXT CONSTRAINT ${name} CHECK (${condition})`);
+      connection.close();
+    },
     holdLock: async () => holdLock(file, whenDone),
   };
 }

@@ -6,10 +6,15 @@ import type { PlacementProblem } from './store.ts';
 
 const PLACES = { companyId: 'company', branchId: 'branch', departmentId: 'department' } as const;
 
-export const placementIssue = (problem: PlacementProblem): ValidationIssue =>
-  problem.reason === 'no-content'
-    ? { detail: NO_CONTENT }
-    : { field: problem.field, detail: placementDetail(problem) };
+export function placementIssue(problem: PlacementProblem): ValidationIssue {
+  if (problem.reason === 'no-content') return { detail: NO_CONTENT };
+  if (problem.reason === 'not-stored' && problem.constraint !== undefined)
+    return { detail: violation(problem.constraint) };
+  return { field: problem.field, detail: placementDetail(problem) };
+}
+
+export const violation = (constraint: string): string =>
+  `violates the constraint ${quote(constraint)}, which the operator has added to the database`;
 
 function placementDetail(problem: Exclude<PlacementProblem, { reason: 'no-content' }>): string {
   if (problem.reason === 'outside-scope') return outsideScope(problem.field, problem.value);

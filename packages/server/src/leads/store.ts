@@ -21,8 +21,13 @@ export type PlacementProblem =
       readonly value: string;
       readonly allowed: readonly string[];
     }
-  /** A trigger of the operator prevented the insert. */
-  | { readonly field: 'id'; readonly reason: 'not-stored'; readonly value: string }
+  /** A constraint or a trigger of the operator prevented the write. Only a constraint has a name. */
+  | {
+      readonly field: 'id';
+      readonly reason: 'not-stored';
+      readonly value: string;
+      readonly constraint?: string;
+    }
   /** `id`: the lead exists outside of the scope. Otherwise the lead would be placed outside of it. */
   | {
       readonly field: 'id' | 'branchId' | 'departmentId';

@@ -180,7 +180,7 @@ describe('any content of a lead', () => {
       firstName: text,
       address: text,
       customFields: fc.dictionary(text, fc.oneof(text, fc.integer(), fc.boolean(), fc.constant(null))),
-      images: fc.array(text),
+      images: fc.array(text.map((path) => `https://a/${path.replaceAll(/\s/g, '')}`)),
     });
     await fc.assert(
       fc.asyncProperty(fields, async (given) => {

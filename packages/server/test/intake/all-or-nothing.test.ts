@@ -1,6 +1,7 @@
 import type { Lead } from '@leadtap/contract';
 import { describe, expect, it } from 'vitest';
 import { sendLeads, startIntake } from '../../../testing/harness/intake.ts';
+import { expectProblem } from '../../../testing/harness/problem.ts';
 
 describe('all or nothing', () => {
   it.each([
@@ -18,6 +19,31 @@ describe('all or nothing', () => {
     ]);
     expect(answer.status).toBe(422);
     expect(await test.leads('boss')).toEqual(before);
+  });
+
+  it('a lead that violates a constraint of the operator: 422 names the lead and the constraint, others are added', async () => {
+    const test = await startIntake();
+    await sendLeads(test, { id: 'old', email: 'ada@example.com' });
+    await test.database.addCheck('no_test_mail', "email <> 'x@test.com'");
+    const before = await test.leads('boss');
+    const error = (index: number) => ({
+      index,
+      field: null,
+      detail: expect.stringContaining('"no_test_mail"'),
+    });
+    const wrong = { email: 'x@test.com' };
+    const good = Array.from({ length: 30 }, (_, n) => ({ firstName: `${n}` }));
+    const [answers] = await Promise.all([
+      Promise.all(
+        [wrong, [...good, wrong, ...good], { id: 'old', ...wrong }].map(async (leads) =>
+          expectProblem(await sendLeads(test, leads), 'invalid-lead'),
+        ),
+      ),
+      ...good.map(async (lead) => expect((await sendLeads(test, lead)).status).toBe(201)),
+    ]);
+    expect(answers.map(({ errors }) => errors)).toEqual([[error(0)], [error(30)], [error(0)]]);
+    expect(await test.leads('boss', 'limit=100')).toHaveLength(good.length + before.length);
+    expect((await test.leads('boss', 'limit=100')).at(-1)).toEqual(before[0]);
   });
 
   it('a rejected request uses no stamp: the next lead follows the last one', async () => {

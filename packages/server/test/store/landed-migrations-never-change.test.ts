@@ -27,6 +27,7 @@ const CHECKSUMS = {
 const LEAD_FUNCTIONS = {
   '0001_schema.sql': 'c9e8aa601dd5af933aba97d99d20476599613860bc778d5722bfa71c7afa8848',
   '0002_functions_for_speed.sql': 'c7e2b8de347edb71029fc9679fd38e63a30702251817354e61d9a266baed5ac3',
+  '0003_hooks_that_carry_leads.sql': '3c579e4a37ed1213d9130b795923cf352bd8cebe9a7a4492d5e23dadfde852bd',
 } as const;
 
 const migrationsOf = (engine: 'sqlite' | 'postgres') =>

@@ -11,6 +11,7 @@ import { toIso } from '../../clock.ts';
 import type { Store } from '../../store/store.ts';
 import { mayPoll, maySee } from '../access.ts';
 import { formatIssue, parseLead } from '../parse-lead.ts';
+import { violation } from '../placement-issues.ts';
 import type { LeadInput, StoredLead } from '../record.ts';
 import type { PlacementProblem } from '../store.ts';
 import { findLead } from './find.ts';
@@ -131,7 +132,9 @@ function explain(problem: PlacementProblem, { company, branch }: PlacedOptions):
   if (problem.reason === 'not-stored')
     return new Failure(
       'unavailable',
-      'the test lead was not stored: a trigger of the database suppressed it',
+      problem.constraint === undefined
+        ? 'the test lead was not stored: a trigger of the database suppressed it'
+        : `the test lead was not stored: it ${violation(problem.constraint)}`,
     );
   return noSuchPlace(company, problem.field === 'branchId' ? 'branch' : 'department', problem.value ?? '');
 }

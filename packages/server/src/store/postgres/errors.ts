@@ -36,6 +36,15 @@ const UNUSABLE = new Map([
 const sqlState = (error: unknown): string | undefined =>
   error instanceof pg.DatabaseError ? error.code : undefined;
 
+/** The name of a constraint that the operator has added to the table of leads, or the column that must not be null. */
+export function violatedConstraint(error: unknown): string | undefined {
+  if (!(error instanceof pg.DatabaseError) || error.schema !== 'leadtap' || error.table !== 'leads')
+    return undefined;
+  // CHECK, UNIQUE, EXCLUDE; NOT NULL.
+  if (/^23(505|514|P01)$/.test(error.code ?? '')) return error.constraint;
+  return error.code === '23502' ? error.column : undefined;
+}
+
 const findMeaning = (meanings: ReadonlyMap<string, string>, state: string): string | undefined =>
   meanings.get(state) ?? meanings.get(state.slice(0, 2));
 

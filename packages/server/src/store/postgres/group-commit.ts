@@ -5,8 +5,8 @@ import type { LockQueue } from './lock-queue.ts';
 
 export interface AttemptOptions {
   readonly lockTimeoutMs: number;
-  /** The group is one request. It is part of a group that failed, and must find out why. */
-  readonly isRetry: boolean;
+  /** The group is one request. It is part of a group that failed with this error, and must find out why. */
+  readonly failure?: unknown;
 }
 
 interface Part<Request, Outcome> {
@@ -66,22 +66,22 @@ export class GroupCommit<Request, Outcome> {
 
   async #writeGroup(parts: readonly Part<Request, Outcome>[], remainingMs: number): Promise<void> {
     const deadline = performance.now() + remainingMs;
-    const attempt = async (group: typeof parts, isRetry: boolean) => {
+    const attempt = async (group: typeof parts, failure?: unknown) => {
       const lockTimeoutMs = Math.max(1, Math.floor(deadline - performance.now()));
       const outcomes = await this.#write(
         group.map(({ request }) => request),
-        { lockTimeoutMs, isRetry },
+        { lockTimeoutMs, failure },
       );
       for (const [index, outcome] of outcomes.entries()) group[index]?.resolve(outcome);
     };
     try {
-      await attempt(parts, false);
+      await attempt(parts);
     } catch (error) {
       const isUnavailable = error instanceof StoreUnavailableError;
       const mayTryAgain = () => isUnavailableForSome(error) && performance.now() < deadline;
       for (const part of parts)
         if (isUnavailable && !mayTryAgain()) part.reject(error);
-        else await attempt([part], true).catch(part.reject);
+        else await attempt([part], error).catch(part.reject);
     }
   }
 }

@@ -16,6 +16,7 @@ DECLARE
   -- Whether the company has erased leads at all. Nearly none has, and then the id is not hashed.
   has_erased boolean;
   hash text COLLATE "C";
+  wrong_image text;
   -- 'on' keeps the created_at of the row; 'moved', for `leadtap migrate --from`, also its other times and its trigger id.
   history text := current_setting('leadtap.historical', true);
 BEGIN
@@ -47,6 +48,18 @@ BEGIN
   IF writer IS DISTINCT FROM pg_current_xact_id() OR writer_server IS DISTINCT FROM pg_postmaster_start_time() THEN
     UPDATE leadtap.companies SET last_writer = pg_current_xact_id(), last_writer_server = pg_postmaster_start_time()
      WHERE id = NEW.company_id;
+  END IF;
+
+  -- As over HTTP and in files. A move copies what is there.
+  IF NEW.images <> '{}' AND history IS DISTINCT FROM 'moved' THEN
+    SELECT image INTO wrong_image FROM unnest(NEW.images) AS image
+     WHERE image !~* '^https?://[^ \t\n\r\f\v]+$' OR char_length(image) > 2048 LIMIT 1;
+    IF FOUND THEN
+      RAISE check_violation USING
+        MESSAGE = format('%L is not a web address of at most 2048 characters', left(wrong_image, 100)),
+        HINT = 'An image must begin with https:// or http://.',
+        SCHEMA = 'leadtap', TABLE = 'leads', COLUMN = 'images', CONSTRAINT = 'leads_images_are_web_addresses';
+    END IF;
   END IF;
 
   IF NEW.department_id IS NOT NULL AND NEW.branch_id IS NULL THEN

@@ -8,7 +8,7 @@ import {
   requireUnusedKey,
 } from '../../intake/idempotency.ts';
 import type { IdempotentRequest, WriteAllOutcome } from '../../intake/store.ts';
-import { requireAllWritten, toRejection } from '../../intake/write-all.ts';
+import { LeadsRejected, requireAllWritten, toRejection } from '../../intake/write-all.ts';
 import { mayWrite } from '../../leads/access.ts';
 import {
   findNoContent,
@@ -26,7 +26,7 @@ import type { LeadResult, WriteOptions, WrittenLead } from '../../leads/store.ts
 import type { Store } from '../store.ts';
 import { createUuid } from '../uuids.ts';
 import type { Database, Session, SqlValue, TransactionSession } from './connection.ts';
-import { isLockBusy, isUnavailableForSome } from './errors.ts';
+import { isLockBusy, isUnavailableForSome, violatedConstraint } from './errors.ts';
 import { type AttemptOptions, GroupCommit, SHARED_QUEUES, WriteQueues } from './group-commit.ts';
 import { UPDATE_LEADS } from './lead-functions.ts';
 import { LockQueue } from './lock-queue.ts';
@@ -110,17 +110,7 @@ export function leadMethods(database: Database): WriteMethods {
   const queues = new WriteQueues();
   return {
     async writeLeads(leads, options = {}) {
-      if (leads.length === 0) return { kind: 'written', results: [] };
-      const write = async (session: Session, [row]: BatchRow[]) => {
-        const batch = new Batch(leads, new Lookup(row), options);
-        await forgetErased(session, batch.readded);
-        await saveDrafts([batch], false, (text, values) => session.query(text, values));
-        return { kind: 'written', results: batch.results() } as const;
-      };
-      return database.transaction(write, {
-        settings: settingsOf(options),
-        opening: lookupOf(leads, { lockMode: 'wait' }),
-      });
+      return { kind: 'written', results: await writeLeads(database, leads, options) };
     },
 
     async writeAllLeads(leads, scope, sender, request) {
@@ -160,6 +150,38 @@ export function leadMethods(database: Database): WriteMethods {
     },
   };
 }
+
+/** If one violates a constraint, the two halves are written apart, until that lead is alone. */
+async function writeLeads(
+  database: Database,
+  leads: readonly LeadInput[],
+  options: WriteOptions,
+): Promise<readonly LeadResult[]> {
+  const [first, ...others] = leads;
+  if (!first) return [];
+  const write = async (session: Session, [row]: BatchRow[]) => {
+    const batch = new Batch(leads, new Lookup(row), options);
+    await forgetErased(session, batch.readded);
+    await saveDrafts([batch], false, (text, values) => session.query(text, values));
+    return batch.results();
+  };
+  const opening = lookupOf(leads, { lockMode: 'wait' });
+  try {
+    return await database.transaction(write, { settings: settingsOf(options), opening });
+  } catch (error) {
+    const constraint = violatedConstraint(error);
+    if (constraint === undefined) throw error;
+    if (others.length === 0) return [{ kind: 'rejected', problem: notStored(first.id ?? '', constraint) }];
+    const half = Math.ceil(leads.length / 2);
+    return [
+      ...(await writeLeads(database, leads.slice(0, half), options)),
+      ...(await writeLeads(database, leads.slice(half), options)),
+    ];
+  }
+}
+
+const notStored = (id: string, constraint: string) =>
+  ({ field: 'id', reason: 'not-stored', value: id, constraint }) as const;
 
 const erased = (id: string) => ({ field: 'id', reason: 'erased', value: id }) as const;
 
@@ -220,8 +242,9 @@ function planRequest(
 async function writeGroup(
   database: Database,
   requests: readonly WriteRequest[],
-  { lockTimeoutMs, isRetry }: AttemptOptions,
+  { lockTimeoutMs, failure }: AttemptOptions,
 ): Promise<(WriteAllOutcome | undefined)[]> {
+  const isRetry = failure !== undefined;
   const write = async (session: TransactionSession, [row]: BatchRow[]) => {
     const lookup = new Lookup(row);
     const planned = requests.map((request, index) => planRequest(request, index, lookup));
@@ -230,11 +253,14 @@ async function writeGroup(
     // A retry looks at what was stored before it commits.
     const send: Send = (text, values, isLast) =>
       isLast && !isRetry ? session.queryAndCommit(text, values) : session.query(text, values);
-    await saveDrafts(
-      written.map(({ batch }) => batch),
-      !isRetry,
-      (text, values, isLast) => send(text, values, isLast && withKey.length === 0),
-    );
+    if (violatedConstraint(failure) !== undefined)
+      for (const { batch } of written) await saveOneByOne(batch, send);
+    else
+      await saveDrafts(
+        written.map(({ batch }) => batch),
+        !isRetry,
+        (text, values, isLast) => send(text, values, isLast && withKey.length === 0),
+      );
     const outcomes = planned.map((plan) =>
       'outcome' in plan ? plan.outcome : ({ kind: 'written', results: plan.batch.written() } as const),
     );
@@ -330,6 +356,16 @@ class Batch {
     return requireAllWritten<WrittenLead>(this.#leads, this.results(), this.#lookup);
   }
 
+  /** A lead of the batch violates a constraint. */
+  rejectionOf(violating: Draft, constraint: string): LeadsRejected {
+    const results = this.planned.map((result) =>
+      result.kind !== 'rejected' && result.draft === violating
+        ? ({ kind: 'rejected', problem: notStored(violating.id, constraint) } as const)
+        : result,
+    );
+    return new LeadsRejected(this.#leads, results, this.#lookup);
+  }
+
   #findDraft({ companyId, id }: IdentifiedLead): Draft | undefined {
     const key = idInCompany(companyId, id);
     const existing = this.#lookup.existing.get(key);
@@ -371,10 +407,12 @@ class Batch {
   }
 }
 
+type DraftSets = { readonly [Kind in 'updated' | 'added']: ReadonlySet<Draft> };
+
 type Send = <Row>(text: string, values: readonly SqlValue[], isLast: boolean) => Promise<Row[]>;
 
 /** With `allOrNone` it fails if a trigger suppresses a lead. Otherwise such a draft is not marked as stored. */
-async function saveDrafts(batches: readonly Batch[], allOrNone: boolean, send: Send): Promise<void> {
+async function saveDrafts(batches: readonly DraftSets[], allOrNone: boolean, send: Send): Promise<void> {
   const updated = batches.flatMap((batch) => [...batch.updated]);
   const added = batches.flatMap((batch) => [...batch.added]);
   if (updated.length > 0) await send(UPDATE_LEADS, [await toJson(updated)], added.length === 0);
@@ -385,6 +423,21 @@ async function saveDrafts(batches: readonly Batch[], allOrNone: boolean, send: S
     // A trigger of the operator's may have changed the company or the id; if no row is missing, rows are matched by their order.
     const draft = rows.length === added.length ? added[index] : byId.get(idInCompany(company_id, id));
     if (draft) draft.stored = { id, createdAt };
+  }
+}
+
+/** To find out which lead violates a constraint. Throws `LeadsRejected`. */
+async function saveOneByOne(batch: Batch, send: Send): Promise<void> {
+  for (const draft of [...batch.updated, ...batch.added]) {
+    const one = new Set([draft]);
+    const none = new Set<Draft>();
+    const sets = batch.added.has(draft) ? { updated: none, added: one } : { updated: one, added: none };
+    try {
+      await saveDrafts([sets], false, send);
+    } catch (error) {
+      const constraint = violatedConstraint(error);
+      throw constraint === undefined ? error : batch.rejectionOf(draft, constraint);
+    }
   }
 }
 

@@ -47,6 +47,12 @@ export function resultCode(error: unknown): number | undefined {
   return RESULT_CODES.find(({ text }) => text === error.message)?.code;
 }
 
+/** The name of a constraint that the operator has added. After such an error, the transaction can continue. */
+export function violatedConstraint(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  return /^(?:CHECK|NOT NULL|UNIQUE) constraint failed: (.+)$/s.exec(error.message)?.[1];
+}
+
 export const isBusy = (error: unknown): boolean => resultCode(error) === BUSY;
 
 /** The file or the disk is damaged. */

@@ -33,6 +33,7 @@ import type {
 } from '../../leads/store.ts';
 import { createUuid } from '../uuids.ts';
 import type { Connection, SqlValue } from './connection.ts';
+import { violatedConstraint } from './errors.ts';
 import { encodeFields, FIELD_DEFAULTS } from './lead-columns.ts';
 import type { ReadCache } from './read-cache.ts';
 import { prepareStamps, type Stamps } from './stamps.ts';
@@ -240,6 +241,17 @@ export class LeadWriter {
   }
 
   #writeLead(encoded: EncodedLead, rules: LeadRules, batch: LeadBatch): LeadResult {
+    try {
+      return this.#writeValidLead(encoded, rules, batch);
+    } catch (error) {
+      const constraint = violatedConstraint(error);
+      if (constraint === undefined) throw error;
+      const value = encoded.lead.id ?? '';
+      return { kind: 'rejected', problem: { field: 'id', reason: 'not-stored', value, constraint } };
+    }
+  }
+
+  #writeValidLead(encoded: EncodedLead, rules: LeadRules, batch: LeadBatch): LeadResult {
     const { lead } = encoded;
     const { companyId, id } = lead;
     const existing = id === undefined ? undefined : this.#find.get(companyId, id);

@@ -50,8 +50,17 @@ const LEADS: Case[] = [
     values(lead, column, BROKEN).bad(`repeat('x', 10001)`).good(`repeat('x', 10000)`),
   ),
   ...values(lead, 'images', BROKEN)
-    .bad(`array_fill('a'::text, ARRAY[51])`, `ARRAY[repeat('x', 10001)]`)
-    .good(`array_fill('a'::text, ARRAY[50])`),
+    .bad(
+      `array_fill('http://a'::text, ARRAY[51])`,
+      `ARRAY['http://' || repeat('x', 2042)]`,
+      ...[
+        `ARRAY['']`,
+        `ARRAY['javascript:alert(1)']`,
+        `ARRAY['https://a b']`,
+        `ARRAY['https://a', E'x\nhttp://a']`,
+      ],
+    )
+    .good(`array_fill('HTTPS://' || repeat('x', 2040), ARRAY[50])`),
   ...values(lead, 'timeslot', BROKEN)
     .bad(`'24:00'`, `'9:30'`, `'09:60'`, `'09:30 '`, `E'09:30\\n'`, `'09:30:00'`, `''`, `'soon'`)
     .good(`'23:59'`),
@@ -68,7 +77,9 @@ const LEADS: Case[] = [
     )
     .good(`'{"a": [null]}'`),
   ...values(lead, 'custom_fields', '22P02').bad(`'{'`).good(`'{}'`),
-  ...values(lead, 'images', BROKEN).bad(`ARRAY['a', NULL]`, `ARRAY[['a'], ['b']]`).good(`'[5:6]={a,b}'`),
+  ...values(lead, 'images', BROKEN)
+    .bad(`ARRAY['http://a', NULL]`, `ARRAY[['http://a'], ['http://b']]`)
+    .good(`'[5:6]={http://a,http://b}'`),
   ...values(lead, 'appointment_date_time', BROKEN)
     .bad(
       `'infinity'`,

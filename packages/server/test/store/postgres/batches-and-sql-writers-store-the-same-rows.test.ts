@@ -27,7 +27,7 @@ const leads = fc.array(
           appointmentDateTime: fc.option(fc.integer({ min: -NOON, max: NOON })),
           timeslot: fc.option(fc.constantFrom('00:00', '23:59')),
           customFields: fc.dictionary(text.map(String), fc.oneof(text, fc.integer(), fc.boolean())),
-          images: fc.array(text.map(String), { maxLength: 3 }),
+          images: fc.array(fc.webUrl(), { maxLength: 3 }),
           sameDay: fc.boolean(),
         },
         { requiredKeys: [] },

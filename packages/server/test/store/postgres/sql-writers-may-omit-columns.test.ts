@@ -93,11 +93,11 @@ const VALUES: Record<ColumnKind, (column: string) => readonly [unknown, unknown]
   boolean: () => [true, false],
   time: () => [at(9000), at(1)],
   json: () => [{ a: 1 }, {}],
-  texts: () => [['a'], []],
+  texts: () => [['http://a'], []],
 };
 
 describe('the same id again', () => {
-  const FIRST = { id: 'x', first_name: 'Ada', email: 'ada@example.com', images: ['a'] };
+  const FIRST = { id: 'x', first_name: 'Ada', email: 'ada@example.com', images: ['http://a'] };
 
   beforeEach(async () => {
     await insert(FIRST);
