@@ -87,6 +87,14 @@ describe('a key that comes again', () => {
     expect(await test.leads('boss')).toEqual(before);
   });
 
+  it('with the same body after the access level has changed is 422: the leads would be placed elsewhere', async () => {
+    const test = await startIntake();
+    const own = [{ id: 'own', firstName: 'Ada' }];
+    expect((await sendLeads(test, own, withKey('key'))).status).toBe(201);
+    await test.store.updateUser('boss', { accessLevel: 'BRANCH', branchId: 'north' });
+    await expectProblem(await sendLeads(test, own, withKey('key')), 'idempotency-key-reused');
+  });
+
   it('with the same body writes nothing, also after the leads were changed, erased or deleted', async () => {
     const test = await startIntake();
     const first = await acknowledgementOf(await sendLeads(test, ADA, withKey('key')));

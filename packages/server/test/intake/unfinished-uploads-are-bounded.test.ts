@@ -76,8 +76,9 @@ it.each([length(MIB), 'Transfer-Encoding: chunked'])(
   },
 );
 
-it('many complete requests of a user at the same time are no unfinished uploads', async () => {
+it('many complete requests of a user at the same time are no unfinished uploads, also while 8 hang', async () => {
   const test = await startIntake();
+  for (let i = 0; i < 8; i += 1) await openUpload(test, length(LEAD.length));
   const answers = await Promise.all(
     Array.from({ length: 40 }, (_, n) => sendLeads(test, { id: `${n}`, phone1: n })),
   );
