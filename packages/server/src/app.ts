@@ -178,6 +178,7 @@ export async function compose(
       publicUrl,
       hasConsumers: recorder !== undefined,
       onOutcome: addHookMetrics(metrics.registry),
+      watchReserved: metrics.watchReserved,
       delivery: createDelivery({ maxSockets: sockets?.maxHookSockets, ...options.hookDelivery }),
       version: VERSION,
       log: logger,

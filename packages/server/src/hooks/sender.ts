@@ -4,6 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import type { ChangeSource } from '../poll/store.ts';
+import type { WatchReserved } from '../reserved.ts';
 import type { Delivery } from './deliver.ts';
 import { type EventOptions, eventMessage, postMessage } from './event.ts';
 import {
@@ -39,6 +40,7 @@ export interface HookSenderOptions extends EventOptions {
   /** Whether polls are recorded. */
   readonly hasConsumers: boolean;
   readonly onOutcome?: ((kind: Outcome['kind']) => void) | undefined;
+  readonly watchReserved?: WatchReserved | undefined;
   /** The part of a pino logger that is used. Lines have the host of a URL: the whole one is a secret. */
   readonly log: {
     warn(line: object, message: string): void;
@@ -87,7 +89,10 @@ export class HookSender {
 
   constructor(options: HookSenderOptions) {
     this.#options = options;
-    this.#places = new Places(options.delivery.maxInFlight);
+    const { delivery, watchReserved } = options;
+    this.#places = new Places(delivery.maxInFlight);
+    watchReserved?.('webhook_places', () => delivery.maxInFlight - this.#places.free);
+    watchReserved?.('webhook_bytes', () => MAX_BYTES_IN_FLIGHT - this.#bytes.free);
     options.changes?.onChanges((changes) => {
       const appended = changes?.filter(({ kind }) => kind === 'leads-appended').map(({ id }) => id);
       // Undefined: anything may have changed.

@@ -7,6 +7,7 @@ import type { BodyRule, MediaType } from '../http/body.ts';
 import { isHeaderRepeated, parseParameter, splitUnquoted } from '../http/headers.ts';
 import { ProblemError, unavailable } from '../http/problems.ts';
 import { objectFromTexts } from '../leads/parse-lead.ts';
+import type { WatchReserved } from '../reserved.ts';
 import type { IntakeContent } from './accept.ts';
 
 export const LEADS_BODY: BodyRule = {
@@ -280,6 +281,11 @@ export interface Upload {
 export class UploadBudget {
   readonly #uploads = new Map<string, number>();
   #bytes = 0;
+
+  constructor(watch?: WatchReserved) {
+    watch?.('upload_bytes', () => this.#bytes);
+    watch?.('uploading_users', () => this.#uploads.size);
+  }
 
   /**
    * `declaredBytes` is undefined for a chunked body. One that has arrived is no unfinished upload of its user. Throws 429 or 503

@@ -20,6 +20,7 @@ import {
 import { ProblemError } from '../http/problems.ts';
 import { createLeadTimes, type LeadTimes } from '../leads/lead-times.ts';
 import { INTAKE_LEAD_POLICIES, INTAKE_POLICIES, type Limiter, MemoryLimiter } from '../limits/limiter.ts';
+import type { WatchReserved } from '../reserved.ts';
 import { StoreUnavailableError } from '../store/errors.ts';
 import { type IntakeContent, type IntakeOutcome, receiveLeads } from './accept.ts';
 import { idempotencyKeyOf, LEADS_BODY, parseBody, parseWebhook, type Upload, UploadBudget } from './body.ts';
@@ -39,6 +40,7 @@ export interface IntakeObservation {
 /** Receives the observations: Leadtap's metrics, or those of an embedding application. */
 export interface IntakeObserver {
   observeIntake(observation: IntakeObservation): void;
+  readonly watchReserved?: WatchReserved;
 }
 
 /** The parts that the endpoint uses, wherever it is mounted. */
@@ -94,7 +96,7 @@ export function createIntakeEndpoint(
   const { store, observer, clock = systemClock } = options;
   const { limiter = new MemoryLimiter(INTAKE_POLICIES, clock) } = options;
   const { leadLimiter = new MemoryLimiter(INTAKE_LEAD_POLICIES, clock) } = options;
-  const uploadBudget = new UploadBudget();
+  const uploadBudget = new UploadBudget(observer?.watchReserved);
   const leadTimes = new Map<string, LeadTimes>();
   const timesOf = ({ timeZone = options.timeZone ?? 'UTC' }: VerifiedToken): LeadTimes => {
     const times = leadTimes.get(timeZone) ?? createLeadTimes({ timeZone });

@@ -1,9 +1,11 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { IntakeObservation, IntakeObserver } from '../intake/endpoint.ts';
 import type { PollObservation, PollObserver } from '../poll/observer.ts';
+import type { WatchReserved } from '../reserved.ts';
 
 export interface Metrics extends PollObserver, IntakeObserver {
   readonly registry: Registry;
+  readonly watchReserved: WatchReserved;
   countDroppedConnection(): void;
 }
 
@@ -88,6 +90,16 @@ export function makeMetrics(sharedLimits?: SharedLimitsState): Metrics {
     help: 'Requests that wait for a lead now (Prefer: wait).',
     registers,
   });
+  const reserved = new Map<string, () => number>();
+  new Gauge({
+    name: 'leadtap_reserved',
+    help: 'What requests and webhook events have reserved of a limited resource; 0 while nothing is under way.',
+    labelNames: ['resource'],
+    registers,
+    collect() {
+      for (const [resource, read] of reserved) this.set({ resource }, read());
+    },
+  });
   if (sharedLimits) addSharedLimits(registry, sharedLimits);
 
   /** The metrics of a status, whose labels are looked up once. */
@@ -105,6 +117,7 @@ export function makeMetrics(sharedLimits?: SharedLimitsState): Metrics {
     registry: Registry.merge([processMetrics(), registry]),
     countDroppedConnection: () => dropped.inc(),
     observeWaiting: (count) => waiting.set(count),
+    watchReserved: (resource, read) => reserved.set(resource, read),
     observeRefusal,
     observe(observation: PollObservation) {
       const { status, durationMs, waitedMs, feedLagMs } = observation;

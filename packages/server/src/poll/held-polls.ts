@@ -118,6 +118,11 @@ export class HeldPolls {
     source.onChanges((changes) => this.#receive(changes));
   }
 
+  /** The number of polls that are being checked. */
+  get checks(): number {
+    return this.#checks;
+  }
+
   /** Undefined if the service stops, or if as many polls are held as may be: of all users, of the user, or of the company. */
   hold(request: PollToHold): HeldPoll | undefined {
     if (this.#isStopped || !this.#hasPlaceFor(request)) return undefined;

@@ -60,6 +60,7 @@ export function createHold(
     }
   };
   const heldPolls = new HeldPolls(changes, { maxWaiting, onCount, schedule: options.schedule });
+  observer?.watchReserved?.('poll_checks', () => heldPolls.checks);
   const stop = () => heldPolls.stop();
   stopSignal?.addEventListener('abort', stop, { once: true });
   if (stopSignal?.aborted) stop();

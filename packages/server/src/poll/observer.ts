@@ -1,5 +1,6 @@
 /** What metrics and the recorder of consumers learn about a poll. */
 import type { Exchange, Payload } from '../http/exchange.ts';
+import type { WatchReserved } from '../reserved.ts';
 import type { PollQuery, PollResult } from './pages.ts';
 import type { EndedPoll } from './store.ts';
 
@@ -32,6 +33,7 @@ export interface PollObserver {
   observeRefusal?(violatedPolicies: readonly string[]): void;
   /** Receives the number of requests that wait for a lead whenever it changes. */
   observeWaiting?(count: number): void;
+  readonly watchReserved?: WatchReserved;
 }
 
 export function toObservation(ended: Exchange, payload: PollPayload | undefined): PollObservation {

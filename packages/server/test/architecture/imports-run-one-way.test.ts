@@ -67,6 +67,7 @@ const FOUNDATION = [
   'store/sql',
   'clock',
   'formats',
+  'reserved',
   'event-loop',
   'generation-cache',
   'version',
