@@ -13,6 +13,7 @@ export {
   sampleLead,
   testLeadFrom,
 } from './examples.ts';
+export { foldText } from './fold-text.ts';
 export {
   HEADERS,
   type HeaderName,

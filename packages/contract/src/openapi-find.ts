@@ -11,7 +11,7 @@ const responses: Readonly<Record<string, Response>> = {
     headers: {
       Link: {
         description:
-          'The address of the following leads, `rel="next"`. Absent: there are no more. While it is there, a page may be short or empty: a search reads a limited number of leads for each request.',
+          'The address of the following leads, `rel="next"`. Absent: there are no more. While it is there, a page may be short or empty: a search compares a limited number of leads, for at most 10 seconds.',
         schema: { type: 'string' },
         example: `<https://leads.example.com${FIND_LEADS_PATH}?before=2026-03-02T09:30:00.001Z&q=moreau&limit=${MAX_LEADS_PER_PAGE}>; rel="next"`,
       },

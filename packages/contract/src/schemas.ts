@@ -52,7 +52,7 @@ export const FindLeadsQuery = Type.Object({
     Type.String({
       maxLength: MAX_SEARCH_LENGTH,
       description:
-        'Only leads with this text in a name, the e-mail address, a phone number or the id. Case and accents do not count, and phone numbers are also compared by their digits, without punctuation.',
+        'Only leads with this text in a name, the e-mail address, a phone number or the id. Case, accents and the number of spaces do not count. Phone numbers are also compared by their digits: four are enough, with or without the country code.',
       examples: ['moreau'],
     }),
   ),

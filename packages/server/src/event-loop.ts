@@ -1,35 +1,39 @@
 /** Long synchronous work in parts, so that other requests are answered between them. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** What waits for a turn, by company. The first company is next. */
-const waiting = new Map<string, (() => void)[]>();
+/** Runs work one after the other. Companies take turns, so that one with much work does not delay the others. */
+export class CompanyQueue {
+  /** The first company is next. */
+  readonly #waiting = new Map<string, (() => Promise<void>)[]>();
 
-/**
- * Waits for a turn of the event loop that no other caller gets. With `setImmediate` alone, the parts of all requests that are
- * under way would run in one turn. Companies take turns, so that one with much work does not delay the others.
- */
-export function takeTurn(companyId = ''): Promise<void> {
-  return new Promise((resolve) => {
-    const isIdle = waiting.size === 0;
-    const queue = waiting.get(companyId);
-    if (queue) queue.push(resolve);
-    else waiting.set(companyId, [resolve]);
-    if (isIdle) void giveTurns();
-  });
-}
+  run<T>(companyId: string, work: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const isIdle = this.#waiting.size === 0;
+      const queue = this.#waiting.get(companyId) ?? [];
+      this.#waiting.set(companyId, queue);
+      queue.push(() => work().then(resolve, reject));
+      if (isIdle) void this.#runAll();
+    });
+  }
 
-async function giveTurns(): Promise<void> {
-  while (waiting.size > 0) {
-    await nextTurn();
-    for (const [companyId, queue] of waiting) {
-      queue.shift()?.();
-      waiting.delete(companyId);
+  async #runAll(): Promise<void> {
+    for (let [first] = this.#waiting; first; [first] = this.#waiting) {
+      const [companyId, queue] = first;
+      await queue.shift()?.();
+      this.#waiting.delete(companyId);
       // Behind the other companies.
-      if (queue.length > 0) waiting.set(companyId, queue);
-      break;
+      if (queue.length > 0) this.#waiting.set(companyId, queue);
     }
   }
 }
+
+const turns = new CompanyQueue();
+
+/**
+ * Waits for a turn of the event loop that no other caller gets. With `setImmediate` alone, the parts of all requests that are
+ * under way would run in one turn.
+ */
+export const takeTurn = (companyId = ''): Promise<void> => turns.run(companyId, () => nextTurn());
 
 /** So many leads are processed in one turn of the event loop: 2 ms for leads of 1 kB. */
 const MAX_LEADS_PER_TURN = 25;
@@ -38,8 +42,13 @@ const MAX_MS_PER_TURN = 10;
 
 /** Divides work on leads among turns of the event loop. */
 export class Slices {
+  readonly #companyId: string | undefined;
   #leads = 0;
   #begunAt = performance.now();
+
+  constructor(companyId?: string) {
+    this.#companyId = companyId;
+  }
 
   /** Call it before each lead. Once this turn has done enough, the result is a promise: wait for it. */
   beginLead(): Promise<void> | undefined {
@@ -50,7 +59,7 @@ export class Slices {
   }
 
   async #takeTurn(): Promise<void> {
-    await takeTurn();
+    await takeTurn(this.#companyId);
     this.#leads = 1;
     this.#begunAt = performance.now();
   }
@@ -60,8 +69,9 @@ export class Slices {
 export async function mapInSlices<Item, Result>(
   items: readonly Item[],
   map: (item: Item, index: number) => Result | Promise<Result>,
+  companyId?: string,
 ): Promise<Result[]> {
-  const slices = new Slices();
+  const slices = new Slices(companyId);
   const results: Result[] = [];
   for (const [index, item] of items.entries()) {
     const turn = slices.beginLead();

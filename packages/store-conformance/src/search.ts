@@ -29,6 +29,13 @@ const PEOPLE = [
   lead('\u0434', {
     fields: { fullName: '\u0414\u043e\u0441\u0442\u043e\u0435\u0432\u0441\u043a\u0438\u0439' },
   }),
+  lead('strokes', {
+    fields: {
+      fullName: '\u0141ukasz S\u00f8ren \u0110or\u0111e\u00a0Stra\u00dfer',
+      phone1: '06 98 76 54 32',
+    },
+  }),
+  lead('spaces', { fields: { firstName: 'Ida  May ', lastName: ' Wells', phone1: '(415) 555-2671' } }),
   lead('odd', { fields: { fullName: '100 % [a-z]* \\ _ \'quoted\' "x"', lastName: 'line\nbreak' } }),
 ];
 
@@ -43,6 +50,18 @@ const FOUND: readonly (readonly [text: string, ids: readonly string[]])[] = [
   ['+33612345678', ['K-1001']],
   ['+49 (0)170 / 123', ['K-1002']],
   ['12345', ['K-1002', 'K-1001']],
+  ['5678', ['K-1001']],
+  ['0061', []],
+  ['+33 6 98 76 54 32', ['strokes']],
+  ['0033 (0)6 98', ['strokes']],
+  ['+34 6 98 76 54 32', ['strokes']],
+  ['+33 7 98 76 54 32', []],
+  ['+1 415 555 2671', ['spaces']],
+  ['+14', []],
+  ['lukasz soren dorde strasser', ['strokes']],
+  ['\u00d8REN  \u0111or', ['strokes']],
+  ['ida may wells', ['spaces']],
+  ['Ida\u00a0May', ['spaces']],
   ['\u0434\u041e\u0421\u0422', ['\u0434']],
   ['%', ['odd']],
   ['_', ['odd']],
@@ -105,22 +124,80 @@ export const searchChecks = [
 
   check('search: a search over many long leads ends early, and the next one continues', async ({ store }) => {
     await apply(store, ACME);
-    const long = '\u00e9'.repeat(10_000);
-    const fields = {
-      fullName: long,
-      firstName: long,
-      lastName: long,
-      email: long,
-      phone1: long,
-      phone2: long,
-    };
-    const ids = Array.from({ length: 60 }, (_, index) => `lead-${index}`);
     await stamp(store, [lead('first', { fields: { fullName: 'Ada' } })]);
-    for (const id of ids) await stamp(store, [lead(id, { fields })]);
+    const ids = Array.from({ length: 200 }, (_, index) => `lead-${index}`);
+    for (const id of ids) {
+      const long = 'e'.repeat(10_000);
+      const fields = { firstName: long, lastName: long, email: long, phone1: long, phone2: long };
+      await stamp(store, [
+        lead(id, { fields: { ...fields, fullName: id === 'lead-50' ? '\u00e9'.repeat(10_000) : long } }),
+      ]);
+    }
     const { leads, next } = await store.searchLeads({ scope: ALL_OF_ACME, limit: 100 });
-    assert(leads.length < 61 && next !== undefined, 'a page has a bounded size');
-    assert.deepEqual(await searchAll(store, { limit: 100 }), [...ids.reverse(), 'first']);
+    assert(leads.length < 100 && next !== undefined, 'a page has a bounded size');
+    const empty = await store.searchLeads({ scope: ALL_OF_ACME, text: 'ada', limit: 100 });
+    assert(
+      empty.leads.length === 0 && empty.next !== undefined,
+      'a page that has not searched all leads may be empty',
+    );
     assert.deepEqual(await searchAll(store, { text: 'ada', limit: 100 }), ['first']);
-    assert.deepEqual(await searchAll(store, { text: 'e'.repeat(200), limit: 100 }), ids);
+    assert.deepEqual(await searchAll(store, { text: 'e'.repeat(200), limit: 100 }), ids.reverse());
+  }),
+
+  check('search: a search whose time is up ends with what it has', async ({ store }) => {
+    await apply(store, ACME);
+    const names = ['Ada', ...Array<string>(500).fill('Bo'), 'Ada'];
+    const stamps = await stamp(
+      store,
+      names.map((fullName, index) => lead(`${index}`, { fields: { fullName } })),
+    );
+    const search = { scope: ALL_OF_ACME, text: 'ada', limit: 10 };
+    const { leads, next = 0 } = await store.searchLeads({ ...search, isTimeUp: () => true });
+    assert.deepEqual(
+      leads.map((stored) => stored.lead.id),
+      ['501'],
+    );
+    assert(next > (stamps[0] ?? 0), 'the next search continues');
+    assert.deepEqual(await searchAll(store, { text: 'ada', before: next, limit: 10 }), ['0']);
+  }),
+
+  check('search: after a disconnect no further step is read', async ({ store }) => {
+    await apply(store, ACME);
+    await stamp(
+      store,
+      Array.from({ length: 500 }, (_, index) => lead(`${index}`)),
+    );
+    const client = new AbortController();
+    let steps = 0;
+    const isTimeUp = () => {
+      steps += 1;
+      client.abort(new Error('disconnected'));
+      return false;
+    };
+    const search = store.searchLeads({ scope: ALL_OF_ACME, text: 'ada', limit: 10, isTimeUp }, client.signal);
+    await assert.rejects(search, { message: 'disconnected' });
+    assert.equal(steps, 1);
+  }),
+
+  check('search: companies take turns', async ({ store }) => {
+    await apply(store, ACME, GLOBEX);
+    const many = (companyId: string) =>
+      Array.from({ length: 500 }, (_, index) => lead(`${index}`, { companyId }));
+    await stamp(store, [...many('acme'), ...many('globex')]);
+    let [steps, ownSteps] = [0, 0];
+    const search = (companyId: string, isTimeUp: () => boolean) =>
+      store.searchLeads({ scope: { level: 'COMPANY', companyId }, text: 'mallory', limit: 10, isTimeUp });
+    const others = Array.from({ length: 10 }, () =>
+      search('acme', () => {
+        steps += 1;
+        return false;
+      }),
+    );
+    await search('globex', () => {
+      ownSteps += 1;
+      return false;
+    });
+    assert(steps <= ownSteps + 2, `${steps} steps of the other company beside ${ownSteps}`);
+    await Promise.all(others);
   }),
 ];

@@ -1,5 +1,6 @@
 /** Which of the loaded leads the list shows, and which one is opened. */
 import type { Lead, LeadtapError } from '@leadtap/client';
+import { foldText } from '@leadtap/contract';
 import { batch, computed, effect, signal } from '@preact/signals';
 import { feedState, leads } from '../feed.ts';
 import { open, place } from '../router.ts';
@@ -21,17 +22,14 @@ function searchTextOf(lead: Lead): string {
   if (known !== undefined) return known;
   const { status, customFields, images: _images, sameDay: _sameDay, ...texts } = lead;
   const parts = [...Object.values(texts), status.label, JSON.stringify(customFields)];
-  const text = parts
-    .filter((part) => part !== null)
-    .join('\n')
-    .toLowerCase();
+  const text = foldText(parts.filter((part) => part !== null).join('\n'));
   searchTexts.set(lead, text);
   return text;
 }
 
 /** Of what is loaded: every word occurs somewhere in the lead. */
 function filterLoaded(): readonly Lead[] {
-  const words = filterText.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = foldText(filterText.value).split(/\s+/).filter(Boolean);
   if (words.length === 0) return loadedLeads.value;
   const loaded = day.value ? loadedLeads.value : listed.value;
   return loaded.filter((lead) => words.every((word) => searchTextOf(lead).includes(word)));

@@ -1,6 +1,6 @@
 /** `GET {base_url}/automation/leads`: the leads that a user may see, newest first, or those with a text. */
 import { FIND_LEADS_PATH, MAX_SEARCH_LENGTH } from '@leadtap/contract';
-import { toIso } from '../clock.ts';
+import { systemClock, toIso } from '../clock.ts';
 import { mapInSlices } from '../event-loop.ts';
 import { type CallerEndpoint, READ_METHODS, type RefusalObserver } from '../http/endpoint.ts';
 import type { Exchange, Payload } from '../http/exchange.ts';
@@ -12,6 +12,7 @@ import {
   type IdentificationOptions,
   readVerified,
 } from '../http/identify.ts';
+import { ProblemError } from '../http/problems.ts';
 import { givenTwice, invalidQuery, type Parsed, parametersOf, parseLimit, parseTime } from '../http/query.ts';
 import { scopeOf } from '../leads/access.ts';
 import { renderLead } from '../leads/render.ts';
@@ -51,20 +52,80 @@ function parseFindQuery(search: string): FindQuery {
   throw invalidQuery({ before, limit, q });
 }
 
-export function createFindEndpoint(options: FindEndpointOptions): CallerEndpoint {
-  const { store, observeRefusal } = options;
-  const callers = createIdentification({ ...options, scope: 'leads:read' });
+/** Of a user. More at once would not be faster. */
+const MAX_RUNNING = 2;
+const MAX_WAITING = 8;
+/** A search that takes longer ends with what it has. */
+const MAX_SEARCH_MS = 10_000;
+const RETRY_AFTER_S = 1;
 
-  async function find(exchange: Exchange, first: Caller): Promise<Payload> {
+interface UserSearches {
+  running: number;
+  /** In the order of their arrival. */
+  readonly waiting: (() => void)[];
+}
+
+/** Bounds the searches of each user. */
+class SearchPlaces {
+  readonly #users = new Map<string, UserSearches>();
+
+  /** Waits for a place. Throws 429 if too many wait, and the reason of the signal if it is aborted first. */
+  async run<T>(userId: string, signal: AbortSignal, search: () => Promise<T>): Promise<T> {
+    signal.throwIfAborted();
+    const user = this.#users.get(userId) ?? { running: 0, waiting: [] };
+    this.#users.set(userId, user);
+    if (user.running < MAX_RUNNING) user.running += 1;
+    else await waitForPlace(user, signal);
+    try {
+      return await search();
+    } finally {
+      const next = user.waiting.shift();
+      // Its place becomes that of the next one.
+      if (next) next();
+      else user.running -= 1;
+      if (user.running === 0) this.#users.delete(userId);
+    }
+  }
+}
+
+function waitForPlace({ waiting }: UserSearches, signal: AbortSignal): Promise<void> {
+  if (waiting.length >= MAX_WAITING)
+    throw new ProblemError('rate-limit-exceeded', {
+      detail: `Your user has ${MAX_RUNNING + MAX_WAITING} unfinished searches. Wait for their responses, then send this one again.`,
+      violatedPolicies: ['searches'],
+      headers: { 'retry-after': String(RETRY_AFTER_S) },
+    });
+  return new Promise((resolve, reject) => {
+    waiting.push(resolve);
+    signal.addEventListener('abort', () => {
+      const index = waiting.indexOf(resolve);
+      if (index !== -1) waiting.splice(index, 1);
+      reject(signal.reason);
+    });
+  });
+}
+
+export function createFindEndpoint(options: FindEndpointOptions): CallerEndpoint {
+  const { store, observeRefusal, clock = systemClock } = options;
+  const callers = createIdentification({ ...options, scope: 'leads:read' });
+  const places = new SearchPlaces();
+
+  async function find(exchange: Exchange, caller: Caller): Promise<Payload> {
     const query = parseFindQuery(searchOf(exchange.request.url));
+    return places.run(caller.user.id, exchange.disconnected(), () => answer(exchange, caller, query));
+  }
+
+  async function answer(exchange: Exchange, first: Caller, query: FindQuery): Promise<Payload> {
+    const endsAt = clock() + MAX_SEARCH_MS;
+    const isTimeUp = () => clock() >= endsAt;
     const search = async ({ user }: Caller): Promise<LeadSearchResult> => {
       const scope = scopeOf(user);
       return scope
-        ? store.searchLeads({ scope, ...query }, exchange.disconnected())
+        ? store.searchLeads({ scope, ...query, isTimeUp }, exchange.disconnected())
         : { leads: [], next: undefined };
     };
-    const { result } = await readVerified(callers, exchange, first, await search(first), search);
-    const leads = await mapInSlices(result.leads, ({ lead }) => renderLead(lead));
+    const { caller, result } = await readVerified(callers, exchange, first, await search(first), search);
+    const leads = await mapInSlices(result.leads, ({ lead }) => renderLead(lead), caller.user.companyId);
     const body = `[${leads.join(',')}]`;
     const { headers } = exchange;
     if (result.next !== undefined)

@@ -1,10 +1,9 @@
 /** The search for leads in a database, newest first. */
 
 import { MAX_SEARCH_LENGTH } from '@leadtap/contract';
-import { takeTurn } from '../event-loop.ts';
+import { CompanyQueue, mapInSlices, takeTurn } from '../event-loop.ts';
 import {
   AFTER_ALL_MS,
-  BEFORE_ALL_TIMES,
   type Dialect,
   isStorable,
   query,
@@ -17,14 +16,13 @@ import { createLeadMatcher, type LeadMatcher } from './search.ts';
 import type { LeadStore } from './store.ts';
 
 /**
- * A search ends when it has compared so many leads, and the next one continues. It ends earlier the more text leaves the database:
- * texts that are not ASCII are compared here, and 20 characters take as long as a lead that stays there. Together at most 50 ms.
+ * A search ends when it has taken so long, by these measured times of a processor, and the next one continues. Texts of leads are searched in
+ * the database; those that may match leave it and are compared here.
  */
-const MAX_LEADS = 15_000;
-const MAX_COST = 30_000;
-const CHARACTERS_PER_COST = 20;
+const MAX_COST_NS = 28_000_000;
+const COST_NS = { lead: 2500, searchedByte: 7, otherByte: 0.25, candidateCharacter: 100, foundCharacter: 25 };
 /** Found leads are read in parts, because a lead may have 100 kB. */
-const LEADS_PER_PART = 25;
+const LEADS_PER_PART = 10;
 
 /** The place that narrows each level; the index has the leads of a place in the order of time. */
 const LEVELS = {
@@ -52,8 +50,10 @@ const TEXT = `concat_ws('\n', l.id, ${joinTexts('\n', 'full_name')}, ${joinTexts
   ${joinTexts('\n', 'email', 'phone1', 'phone2')})`;
 const PHONES = joinTexts('\n', 'phone1', 'phone2');
 
-/** More than there are. A limit keeps both databases from computing an expression once for each use. */
-const NO_LIMIT = 1_000_000_000;
+const sumOf = (columns: readonly string[], bytesOf: (column: string) => string): string =>
+  columns.map((column) => `coalesce(${bytesOf(`l.${column}`)}, 0)`).join(' + ');
+const SEARCHED = ['full_name', 'first_name', 'last_name', 'email', 'phone1', 'phone2'];
+const OTHERS = ['address', 'address_notes', 'custom_fields', 'images'];
 
 /** The first three values: company, place, time before which the leads were created. */
 function levelSql(dialect: Dialect, level: LeadScope['level'], readLeads: (leads: string) => string) {
@@ -61,36 +61,41 @@ function levelSql(dialect: Dialect, level: LeadScope['level'], readLeads: (leads
   const isInScope = `l.company_id = $1 AND l.${column} = $2`;
   const leads = `leadtap.leads AS l ${index === undefined ? '' : dialect.indexedBy(index)}
     WHERE ${isInScope} AND l.created_at < leadtap.from_ms($3)`;
+  const mayMatch = `${dialect.containsAscii('text', '$4')} OR octet_length(text) <> length(text) OR phones LIKE $5`;
   return {
     list: `SELECT leadtap.to_ms(l.created_at) AS "createdAt" FROM ${leads} ORDER BY l.created_at DESC LIMIT $4`,
     /**
-     * The next leads, and where they end. Only those leave the database that may match: text `$4`, digits `$5`. They leave it as one
-     * value, because a row for each takes twice as long.
+     * The next leads, and where they end. Only those leave the database that may match: part of the text `$4`, digits `$5`. They leave it as
+     * one value, because a row for each takes twice as long.
      */
     search: `
-      WITH step AS MATERIALIZED (
-        SELECT l.created_at AS next FROM ${leads} ORDER BY l.created_at DESC LIMIT 1 OFFSET ${dialect.leadsPerStep - 1})
-      SELECT (SELECT leadtap.to_ms(next) FROM step) AS next, ${dialect.jsonOfRows(['"createdAt"', 'text', 'phones'])} AS candidates
-        FROM (SELECT leadtap.to_ms(l.created_at) AS "createdAt", ${TEXT} AS text, ${PHONES} AS phones FROM ${leads}
-                 AND l.created_at >= coalesce((SELECT next FROM step), ${BEFORE_ALL_TIMES})
-               ORDER BY l.created_at DESC LIMIT ${NO_LIMIT}) AS t
-       WHERE ${dialect.containsAscii('text', '$4')} OR octet_length(text) <> length(text) OR phones LIKE $5`,
+      SELECT min("createdAt") AS last, count(*) AS leads, CAST(sum(bytes) AS bigint) AS bytes,
+             CAST(sum("otherBytes") AS bigint) AS "otherBytes", ${dialect.jsonOfRows(['"createdAt"', 'text', 'phones'], mayMatch)} AS candidates
+        FROM (SELECT leadtap.to_ms(l.created_at) AS "createdAt", ${TEXT} AS text, ${PHONES} AS phones,
+                     ${sumOf(SEARCHED, (column) => `octet_length(${column})`)} AS bytes, ${sumOf(OTHERS, dialect.storedBytes)} AS "otherBytes"
+                FROM ${leads} ORDER BY l.created_at DESC LIMIT ${dialect.leadsPerStep}) AS step`,
     /** The third value is a JSON array of times instead. A lead that has left the scope meanwhile is not read. */
     read: readLeads(`${dialect.rows('$3', { createdAt: 'time' })} AS k
       ${dialect.joinEach('leads', 'l', `${isInScope} AND l.created_at = k."createdAt"`)}`),
   };
 }
 
+/** Of a lead that may match. */
+type Candidate = readonly [createdAt: number, text: string, phones: string];
+
 /** What a step has found, newest first. `next` is where the next one begins; undefined if there are no more leads. */
 interface Step {
-  readonly keys: readonly number[];
+  readonly candidates: readonly Candidate[];
   readonly next: number | undefined;
-  /** Of what has left the database. */
-  readonly characters: number;
+  readonly costNs: number;
 }
 
 interface SearchRow {
-  readonly next: number | null;
+  readonly last: number | null;
+  readonly leads: number;
+  /** Of the texts that are searched, and of the others, as they are stored. */
+  readonly bytes: number | null;
+  readonly otherBytes: number | null;
   readonly candidates: string | null;
 }
 
@@ -110,20 +115,23 @@ export function createLeadSearch(
   function* listStep(scope: LeadScope, before: number, limit: number): SqlTask<Step> {
     const values = [...valuesOf(scope), before, limit];
     const rows = yield* query<{ createdAt: number }>(sql[scope.level].list, values);
-    const keys = rows.map(({ createdAt }) => createdAt);
-    return { keys, next: keys.length < limit ? undefined : keys.at(-1), characters: 0 };
+    const candidates = rows.map(({ createdAt }): Candidate => [createdAt, '', '']);
+    return { candidates, next: rows.length < limit ? undefined : rows.at(-1)?.createdAt, costNs: 0 };
   }
 
-  function* searchStep(scope: LeadScope, before: number, matcher: LeadMatcher): SqlTask<Step> {
-    const { text, digits, matches } = matcher;
+  function* searchStep(scope: LeadScope, before: number, { part, digits }: LeadMatcher): SqlTask<Step> {
     const pattern = digits === '' ? null : `%${[...digits].join('%')}%`;
-    const values = [...valuesOf(scope), before, text, pattern];
+    const values = [...valuesOf(scope), before, part, pattern];
     const [row] = yield* query<SearchRow>(sql[scope.level].search, values);
-    const json = row?.candidates ?? '[]';
-    const candidates: [number, string, string][] = JSON.parse(json);
-    const found = candidates.filter(([, searched, phones]) => matches({ text: searched, phones }));
-    const keys = found.map(([createdAt]) => createdAt);
-    return { keys, next: row?.next ?? undefined, characters: json.length };
+    const { last = null, leads = 0, bytes, otherBytes, candidates } = row ?? {};
+    const json = candidates ?? '[]';
+    const costNs =
+      leads * COST_NS.lead +
+      (bytes ?? 0) * COST_NS.searchedByte +
+      (otherBytes ?? 0) * COST_NS.otherByte +
+      json.length * COST_NS.candidateCharacter;
+    const next = leads < dialect.leadsPerStep ? undefined : (last ?? undefined);
+    return { candidates: JSON.parse(json), next, costNs };
   }
 
   function* readPart(scope: LeadScope, keys: readonly number[]): SqlTask<StoredLeadRow[]> {
@@ -131,51 +139,53 @@ export function createLeadSearch(
     return yield* query<StoredLeadRow>(sql[scope.level].read, [...valuesOf(scope), times]);
   }
 
-  // One step at a time, of all searches in turn: they use one connection at most, and polls are answered between them.
-  let lastStep: Promise<unknown> = Promise.resolve();
-  function runStep<T>(task: () => SqlTask<T>, signal: AbortSignal | undefined): Promise<T> {
-    const step = lastStep
-      .then(() => takeTurn())
-      .then(() => {
-        signal?.throwIfAborted();
-        return read(task, { timeout: 'short' });
-      });
-    lastStep = step.catch(() => undefined);
-    return step;
-  }
+  // One step at a time, of companies in turn: searches use one connection at most, and polls are answered between two steps.
+  const steps = new CompanyQueue();
+  const runStep = <T>({ companyId }: LeadScope, task: () => SqlTask<T>, signal: AbortSignal | undefined) =>
+    steps.run(companyId, async () => {
+      await takeTurn(companyId);
+      signal?.throwIfAborted();
+      return read(task, { timeout: 'short' });
+    });
 
   return {
-    async searchLeads({ scope, before = AFTER_ALL_MS, text, limit }, signal) {
+    async searchLeads({ scope, before = AFTER_ALL_MS, text, limit, isTimeUp = () => false }, signal) {
       if (![...valuesOf(scope), text ?? ''].every(isStorable)) return { leads: [], next: undefined };
       const matcher = text === undefined ? undefined : createLeadMatcher(text);
       const found: number[] = [];
       let next: number | undefined = before;
-      let leadCount = 0;
-      let cost = 0;
-      while (next !== undefined && found.length < limit && leadCount < MAX_LEADS && cost < MAX_COST) {
+      let costNs = 0;
+      const isOver = () => costNs >= MAX_COST_NS || isTimeUp();
+      do {
         const from: number = next;
         const step: Step = await runStep(
+          scope,
           () => (matcher ? searchStep(scope, from, matcher) : listStep(scope, from, limit)),
           signal,
         );
-        found.push(...step.keys);
+        const isMatch = await mapInSlices(
+          step.candidates,
+          ([, searched, phones]) => matcher?.matches({ text: searched, phones }) ?? true,
+          scope.companyId,
+        );
+        for (const [index, [createdAt]] of step.candidates.entries())
+          if (isMatch[index]) found.push(createdAt);
         next = step.next;
-        leadCount += dialect.leadsPerStep;
-        cost += dialect.leadsPerStep + step.characters / CHARACTERS_PER_COST;
-      }
+        costNs += step.costNs;
+      } while (next !== undefined && found.length < limit && !isOver());
       if (found.length > limit) next = found[limit - 1];
 
       const leads: StoredLead[] = [];
       const keys = found.slice(0, limit);
       for (let start = 0; start < keys.length; start += LEADS_PER_PART) {
         // At least one part, so that the next search begins later.
-        if (start > 0 && cost >= MAX_COST) {
+        if (start > 0 && isOver()) {
           next = keys[start - 1];
           break;
         }
         const part = keys.slice(start, start + LEADS_PER_PART);
-        const rows = await runStep(() => readPart(scope, part), signal);
-        cost += rows.reduce((sum, row) => sum + countCharacters(row), 0) / CHARACTERS_PER_COST;
+        const rows = await runStep(scope, () => readPart(scope, part), signal);
+        costNs += rows.reduce((sum, row) => sum + countCharacters(row), 0) * COST_NS.foundCharacter;
         leads.push(...rows.map(toLead));
       }
       return { leads: leads.sort((a, b) => b.lead.createdAt - a.lead.createdAt), next };

@@ -1,31 +1,16 @@
 /** The rule by which a text finds leads: over HTTP, and in `leads list --search`. */
+import { foldText } from '@leadtap/contract';
 import { normalizePhone } from './removal.ts';
 
-const MARKS = /\p{M}/gu;
-/** The letters without accents, by code unit. */
-const plainLetters: string[] = [];
+/** People know the last four. Fewer digits are in too many numbers. */
+const MIN_PHONE_DIGITS = 4;
 
-/** Without case and accents. Letter by letter: to normalize the whole text takes three times as long. */
-function fold(text: string): string {
-  const lower = text.toLowerCase();
-  let folded = '';
-  let end = 0;
-  for (let index = 0; index < lower.length; index += 1) {
-    const unit = lower.charCodeAt(index);
-    if (unit < 0x80) continue;
-    plainLetters[unit] ??= lower.charAt(index).normalize('NFD').replace(MARKS, '');
-    folded += lower.slice(end, index) + plainLetters[unit];
-    end = index + 1;
-  }
-  return end === 0 ? lower : folded + lower.slice(end);
-}
+const PHONE = /^[+(\d][\d\s()./-]*$/;
+const INTERNATIONAL = /^\s*(?:\+|00)/;
+/** ITU-T E.164: the country codes of one and two digits; all others have three. */
+const COUNTRY_CODE = /^(?:[17]|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|\d{3})/;
 
-/** Fewer digits are in too many numbers. */
-const MIN_PHONE_DIGITS = 5;
-
-/** The digits of a phone number without the zero before its area code, which a number with a country code does not have. */
-const phoneDigitsOf = (text: string): string =>
-  /^[+\d][\d\s()./-]*$/.test(text) ? normalizePhone(text).replace(/^0/, '') : '';
+const withoutZero = (digits: string): string => digits.replace(/^0/, '');
 
 /** What is searched of a lead. */
 export interface SearchedLead {
@@ -36,23 +21,34 @@ export interface SearchedLead {
 }
 
 export interface LeadMatcher {
-  /** Folded, in one line. A lead in ASCII matches only if its text contains it in any case, or by its digits. */
-  readonly text: string;
-  /** Empty: phone numbers are not compared by their digits. */
+  /** Folded, without spaces. A lead in ASCII matches only if its text contains it in any case, or by its digits. */
+  readonly part: string;
+  /** A phone number matches only if it has these digits in this order. Empty: phone numbers are not compared by their digits. */
   readonly digits: string;
   readonly matches: (lead: SearchedLead) => boolean;
 }
 
-/** Finds a text in one line of a lead, without regard to case and accents, and a phone number also by its digits. */
+/** A longer part would not exclude many more leads, and a database takes its length times that of a text to find it. */
+const MAX_PART_LENGTH = 16;
+
+/**
+ * Finds a text in one line of a lead, without regard to case, accents and the number of spaces. A phone number is also found by its digits: with
+ * or without the zero before its area code, which a number with a country code does not have, and with or without a country code.
+ */
 export function createLeadMatcher(search: string): LeadMatcher {
-  const text = fold(search).replace(/\s+/g, ' ').trim();
-  const phone = phoneDigitsOf(search.trim());
-  const digits = phone.length >= MIN_PHONE_DIGITS ? phone : '';
-  const hasDigits = (number: string) => normalizePhone(number).includes(digits);
+  const text = foldText(search).replaceAll('\n', ' ').trim();
+  const words = text.split(' ').sort((a, b) => b.length - a.length);
+  const phone = PHONE.test(search.trim()) ? normalizePhone(search) : '';
+  const digits = [withoutZero(phone), phone].find(({ length }) => length >= MIN_PHONE_DIGITS) ?? '';
+  const national = INTERNATIONAL.test(search) ? withoutZero(digits.replace(COUNTRY_CODE, '')) : '';
+  const hasDigits = (number: string): boolean => {
+    const stored = normalizePhone(number);
+    return stored.includes(digits) || (national !== '' && withoutZero(stored).startsWith(national));
+  };
   return {
-    text,
-    digits,
+    part: (words[0] ?? '').slice(0, MAX_PART_LENGTH),
+    digits: national || digits,
     matches: (lead) =>
-      fold(lead.text).includes(text) || (digits !== '' && lead.phones.split('\n').some(hasDigits)),
+      foldText(lead.text).includes(text) || (digits !== '' && lead.phones.split('\n').some(hasDigits)),
   };
 }

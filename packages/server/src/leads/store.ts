@@ -88,6 +88,8 @@ export interface LeadSearchQuery {
   /** Only leads with this text in a name, an e-mail address, a phone number or their id. Absent: all leads. */
   readonly text?: string | undefined;
   readonly limit: number;
+  /** Asked after each step of the search: once it is true, the search ends with what it has. */
+  readonly isTimeUp?: (() => boolean) | undefined;
 }
 
 export interface LeadSearchResult {

@@ -100,16 +100,8 @@ describe('--search', () => {
 
   test.each([
     ['elodie', ['x', 'K-1001']],
-    ['ÉLODIE PETIT', ['K-1001']],
-    ['berg', ['K-1002']],
-    ['bo.berg@example', ['K-1002']],
     ['k-100', ['K-1002', 'K-1001']],
     ['06 12 34 56 78', ['K-1001']],
-    ['+33612345678', ['K-1001']],
-    ['+49 (0)170 / 123', ['K-1002']],
-    ['12345', ['K-1002', 'K-1001']],
-    ['mallory', []],
-    ['%', []],
   ])('%s', async (text, ids) => {
     const { search } = await shellWithPeople();
     expect(await search(text, '--company', 'acme')).toEqual(ids);

@@ -1,6 +1,8 @@
 import { FIND_LEADS_PATH, type Lead, MAX_SEARCH_LENGTH, SINCE_EXAMPLE } from '@leadtap/contract';
 import type { Store } from 'leadtap';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { deferred } from '../../../testing/harness/deferred.ts';
+import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
 import { startService, type TestService } from '../../../testing/harness/service.ts';
 import { shareService } from '../../../testing/harness/shared-service.ts';
@@ -149,4 +151,77 @@ it.each(CHANGES)('%s during the search: no later lead is returned', async (_titl
   const answer = await find(test, 'boss');
   if (code) await expectProblem(answer, code);
   else expect(await answer.json()).toMatchObject([{ id: 'early' }]);
+});
+
+describe('the searches of a user', () => {
+  /** A service whose searches end when the test ends them, with the texts of those that run. */
+  async function serviceWithSlowSearches() {
+    const log: string[] = [];
+    const test = await startService({ logTo: { write: (line) => log.push(line) } });
+    const end = deferred();
+    const running: (string | undefined)[] = [];
+    vi.spyOn(test.store, 'searchLeads').mockImplementation(async ({ text }, signal) => {
+      running.push(text);
+      const aborted = new Promise<never>((_, reject) => {
+        signal?.addEventListener('abort', () => reject(signal.reason));
+      });
+      await Promise.race([end.promise, aborted]);
+      return { leads: [], next: undefined };
+    });
+    return { test, end, running, log };
+  }
+  const numbers = (count: number) => Array.from({ length: count }, (_, index) => `${index}`);
+
+  it('two run, eight wait in their order, and the next is refused', async () => {
+    const { test, end, running } = await serviceWithSlowSearches();
+    const answers: Promise<Response>[] = [];
+    for (const q of numbers(10)) {
+      answers.push(find(test, 'boss', { q }));
+      await expect
+        .poll(() => test.limiters.users.consume('boss', 0))
+        .toMatchObject({
+          windows: [{ remaining: 99 - Number(q) }, {}],
+        });
+    }
+    const refused = await find(test, 'boss', { q: '10' });
+    const { violatedPolicies } = await expectProblem(refused, 'rate-limit-exceeded');
+    expect(violatedPolicies).toEqual(['searches']);
+    expect(refused.headers.get('retry-after')).toBe('1');
+    answers.push(find(test, 'rival', { q: 'rival' }));
+    await expect.poll(() => running).toEqual(['0', '1', 'rival']);
+    end.resolve();
+    for (const answer of await Promise.all(answers)) expect(answer.status).toBe(200);
+    expect(running).toEqual(['0', '1', 'rival', ...numbers(10).slice(2)]);
+  });
+
+  it('a client that disconnects gives its place back, whether it runs or waits', async () => {
+    const { test, end, running, log } = await serviceWithSlowSearches();
+    const countWaiting = vi.spyOn(test.limiters.users, 'consume');
+    const clients = numbers(10).map(() => new AbortController());
+    const gone = clients.map(({ signal }, index) => find(test, 'boss', { q: `${index}` }, { signal }));
+    await expect.poll(() => countWaiting.mock.calls).toHaveLength(10);
+    await expect.poll(() => running).toHaveLength(2);
+    for (const client of clients) client.abort();
+    expect((await Promise.allSettled(gone)).map(({ status }) => status)).toEqual(Array(10).fill('rejected'));
+    await expect.poll(() => log.filter((line) => line.includes('"status":499'))).toHaveLength(10);
+    const again = numbers(10).map((q) => find(test, 'boss', { q }));
+    end.resolve();
+    expect((await Promise.all(again)).map(({ status }) => status)).toEqual(Array(10).fill(200));
+  });
+
+  it('a search ends after 10 seconds with what it has, and `Link` continues', async () => {
+    const clock = manualClock();
+    const test = await startService({ clock });
+    await test.add(...['last', ...numbers(500)].map((id) => ({ id })));
+    const { searchLeads } = test.store;
+    vi.spyOn(test.store, 'searchLeads').mockImplementationOnce((...search) => {
+      clock.advance(10_000);
+      return searchLeads.apply(test.store, search);
+    });
+    const page = await find(test, 'boss', { q: 'last' });
+    expect(await page.json()).toEqual([]);
+    expect(await findAll(test, 'boss', Object.fromEntries(new URL(nextOf(page) ?? '').searchParams))).toEqual(
+      ['last'],
+    );
+  });
 });

@@ -34,7 +34,7 @@ export function registerLeadsList(leads: Command, context: CommandContext): void
 Without --since: the newest leads, newest first. With --since: the leads created after it, oldest first, as a poll
 has them. --since is a time such as 2026-03-02T09:30:00Z or 2026-03-02, or a time span up to now such as 30m, 12h or 7d.
 
---search ignores case and accents, and compares phone numbers also by their digits. Leads are read until --limit are found:
+--search ignores case and accents, and compares phone numbers also by four digits or more. Leads are read until --limit are found:
 --company and --since make it faster.`,
     examples: [
       'leadtap leads list',

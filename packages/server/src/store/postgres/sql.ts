@@ -38,9 +38,11 @@ const POSTGRES: Dialect = {
   indexedBy: () => '',
   /** The collation of the database may have other lower-case letters, and is slower. */
   containsAscii: (text, parameter) => `strpos(lower(${text} COLLATE "C"), ${parameter}) > 0`,
-  /** Fewer would take longer, because each step is a transaction. */
-  leadsPerStep: 500,
-  jsonOfRows: (values) => `CAST(json_agg(json_build_array(${values.join(', ')})) AS text)`,
+  storedBytes: (column) => `pg_column_size(${column})`,
+  /** Fewer would take longer, because each step is a transaction. More with long texts would take more time than a search may. */
+  leadsPerStep: 150,
+  jsonOfRows: (values, condition) =>
+    `CAST(json_agg(json_build_array(${values.join(', ')})) FILTER (WHERE ${condition}) AS text)`,
 };
 
 /**
