@@ -143,20 +143,27 @@ export const consumerChecks = [
       polls('north-lead', 'a', { deliveredThrough: first }),
       polls('seller', 'a', { confirmedThrough: second }),
     ]);
-    const counts = (await consumers.list(query())).map(({ userId, tokenId, pendingLeads, pendingSince }) => [
-      `${userId} ${tokenId}`,
-      pendingLeads,
-      pendingSince,
-    ]);
-    assert.deepEqual(counts, [
+    const expected = [
       ['boss a', 4, first],
       ['boss b', 2, third],
       ['boss c', 0, null],
       ['north-lead a', 2, second],
       ['seller a', 1, fourth],
-    ]);
+    ];
+    for (const userId of [undefined, 'boss', 'north-lead', 'seller']) {
+      const listed = await consumers.list(query({ userId }));
+      assert.deepEqual(
+        listed.map((one) => [`${one.userId} ${one.tokenId}`, one.pendingLeads, one.pendingSince]),
+        expected.filter(([key]) => userId === undefined || String(key).startsWith(userId)),
+      );
+    }
     const [capped] = await consumers.list(query({ maxPendingLeads: 3 }));
     assert.equal(capped?.pendingLeads, 3);
+    const ofUser = await consumers.list(query({ userId: 'boss', maxPendingLeads: 3 }));
+    assert.deepEqual(
+      ofUser.map(({ pendingLeads }) => pendingLeads),
+      [3, 2, 0],
+    );
     const pendingOf = async (userId: string, since: number) => {
       const pending = await consumers.findPending({ userId, since, maxPendingLeads: 3 });
       return pending && [pending.user.companyId, pending.pendingLeads, pending.pendingSince];

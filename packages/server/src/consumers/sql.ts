@@ -1,7 +1,7 @@
 /** The consumers in a database: how far each token has come. */
 
 import type { User } from '../accounts/records.ts';
-import { selectVisibleLeads } from '../leads/access.ts';
+import { selectVisibleLeads, unionVisibleLeads } from '../leads/access.ts';
 import {
   BEFORE_ALL_TIMES,
   type ColumnType,
@@ -137,25 +137,48 @@ function findPendingSql(dialect: Dialect): string {
 }
 
 /**
+ * The pending leads of all consumers of one user, who see the same leads: the newest ones are read once, and sorted together with the
+ * positions. A lead of the same time as a position is not pending.
+ */
+const pendingOfUser = (dialect: Dialect): string => `
+    , newest AS MATERIALIZED (
+      SELECT k.value AS at FROM leadtap.users AS u ${dialect.joinValues(
+        unionVisibleLeads(
+          dialect,
+          'u',
+          (leads) => `SELECT l.created_at AS value FROM ${leads} ORDER BY l.created_at DESC LIMIT $3`,
+        ),
+        'k',
+      )} WHERE u.id = $6)
+    , pending AS MATERIALIZED (
+      SELECT token_id, sum(leads) OVER (ORDER BY at DESC, leads ROWS UNBOUNDED PRECEDING) AS count
+        FROM (SELECT at, 1 AS leads, NULL AS token_id FROM newest UNION ALL
+              SELECT coalesce(${POSITION}, ${BEFORE_ALL_TIMES}), 0, c.token_id FROM page AS c) AS m)`;
+
+/**
  * The values: now, limit, the maximum of the counts, user and token of the last consumer before, company or user. The page is chosen
  * first, so that leads are counted for its consumers alone.
  */
 function listSql(dialect: Dialect, selection: string): string {
+  const isOfUser = selection === SELECTIONS.user;
   const select = (sql: (leads: string) => string): string => selectVisibleLeads(dialect, 'u', sql);
   const gapTypes: Record<string, ColumnType> = { after: 'time', through: 'time', isBeforeStart: 'boolean' };
-  const gaps = `${dialect.rows('c.gaps', gapTypes)} AS g WHERE NOT g."isBeforeStart"`;
+  const gaps = `${dialect.rows('c.gaps', gapTypes)} AS g`;
+  const skipped = (leads: string): string =>
+    `SELECT 1 AS one FROM ${gaps} CROSS JOIN ${leads} AND NOT g."isBeforeStart" AND ${IS_IN_GAP} LIMIT $3`;
   return `
     WITH page AS MATERIALIZED (
       SELECT c.* FROM leadtap.consumers AS c
        WHERE ${selection} AND (c.user_id, c.token_id) > ($4, $5)
          AND ${IS_OVER} IS NOT TRUE AND ${IS_REPLACED} IS NOT TRUE
        ORDER BY c.user_id, c.token_id LIMIT $2)
+    ${isOfUser ? pendingOfUser(dialect) : ''}
     SELECT ${SELECTED}, ${USER}, t.name, leadtap.to_ms(t.issued_at) AS "tokenIssuedAt",
            ${IS_REVOKED} AS "isRevoked",
-           ${select((leads) => countOf(`${leads} AND ${IS_PENDING}`))} AS "pendingLeads",
+           ${isOfUser ? '(SELECT count FROM pending AS p WHERE p.token_id = c.token_id)' : select((leads) => countOf(`${leads} AND ${IS_PENDING}`))} AS "pendingLeads",
            leadtap.to_ms(${select((leads) => firstOf(`${leads} AND ${IS_PENDING}`))}) AS "pendingSince",
-           ${select((leads) => `SELECT CAST(sum((${countOf(`${leads} AND ${IS_IN_GAP}`)})) AS bigint) FROM ${gaps}`)} AS "skippedLeads",
-           leadtap.to_ms(${select((leads) => `SELECT min((${firstOf(`${leads} AND ${IS_IN_GAP}`)})) FROM ${gaps}`)}) AS "skippedSince",
+           ${select((leads) => `SELECT count(*) FROM (${skipped(leads)}) AS counted`)} AS "skippedLeads",
+           leadtap.to_ms(${select((leads) => `SELECT min((${firstOf(`${leads} AND ${IS_IN_GAP}`)})) FROM ${gaps} WHERE NOT g."isBeforeStart"`)}) AS "skippedSince",
            leadtap.to_ms(${select((leads) => firstOf(`${leads} AND ${IS_UNCONFIRMED}`))}) AS "unconfirmedSince"
       FROM page AS c JOIN leadtap.users AS u ON u.id = c.user_id
       LEFT JOIN leadtap.issued_tokens AS t ON t.id = c.token_id
@@ -230,8 +253,7 @@ interface ListedRow extends StoredConsumer, Omit<User, 'id' | 'email' | 'name'> 
   readonly isRevoked: boolean | number;
   readonly pendingLeads: number;
   readonly pendingSince: number | null;
-  /** Null: there are no gaps. */
-  readonly skippedLeads: number | null;
+  readonly skippedLeads: number;
   readonly skippedSince: number | null;
   readonly unconfirmedSince: number | null;
 }
@@ -242,18 +264,14 @@ type PendingRow = Consumer['user'] & {
   readonly pendingSince: number | null;
 };
 
-function toConsumer(
-  row: ListedRow,
-  { now, maxPendingLeads }: ConsumerQuery,
-  downtime: Downtime | null,
-): Consumer {
+function toConsumer(row: ListedRow, { now }: ConsumerQuery, downtime: Downtime | null): Consumer {
   const { companyId, plan, accessLevel, branchId, departmentId, isRevoked, skippedLeads, ...rest } = row;
   const { name, tokenIssuedAt, pendingLeads, pendingSince, skippedSince, unconfirmedSince, ...stored } = rest;
   return {
     ...toPosition(stored),
     ...{ name, tokenIssuedAt, pendingLeads, pendingSince, skippedSince, unconfirmedSince, downtime },
     user: { id: row.userId, companyId, plan, accessLevel, branchId, departmentId },
-    skippedLeads: Math.min(skippedLeads ?? 0, maxPendingLeads),
+    skippedLeads: skippedLeads ?? 0,
     tokenEnded: tokenEndOf(row, now),
   };
 }

@@ -217,7 +217,7 @@ export const toGapsJson = (gaps: readonly Omit<Gap, 'recordedAt'>[]) =>
   }));
 
 /** SQLite answers no poll while it reads a page: some milliseconds. */
-const CONSUMERS_PER_PAGE = 200;
+const CONSUMERS_PER_PAGE = 100;
 
 export interface ConsumerSources {
   readonly consumers?: ConsumerStore | undefined;
