@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { IssuedToken } from 'leadtap';
 import { check, START } from './check.ts';
+import { ACME, apply } from './sample.ts';
 
 const token = (id: string, rest: Partial<IssuedToken> = {}): IssuedToken => ({
   id,
@@ -52,6 +53,28 @@ export const tokenChecks = [
     clock.now += 5;
     assert.equal(await store.revokeToken('a'), false);
     assert.equal((await store.listTokens('boss'))[0]?.revokedAt, START);
+  }),
+
+  check('tokens: those of a removed user are revoked, and no others', async ({ store, clock }) => {
+    await apply(store, ACME);
+    await store.recordTokens([token('a'), token('b'), token('c', { userId: 'seller' })]);
+    await store.recordTokens([token('d', { userId: 'not-there-yet' })]);
+    await store.revokeToken('a');
+    clock.now += 5;
+    await store.removeUser('boss');
+    await store.removeUser('not-there-yet');
+    const listed = await Promise.all(
+      ['boss', 'seller', 'not-there-yet'].map((userId) => store.listTokens(userId)),
+    );
+    assert.deepEqual(
+      listed.flat().map(({ id, revokedAt }) => [id, revokedAt]),
+      [
+        ['a', START],
+        ['b', START + 5],
+        ['c', null],
+        ['d', null],
+      ],
+    );
   }),
 
   check(

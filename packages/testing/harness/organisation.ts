@@ -1,4 +1,4 @@
-import type { Organisation, User } from 'leadtap';
+import type { IssuedToken, Organisation, User } from 'leadtap';
 
 const user = (id: string, rest: Partial<User> = {}): Omit<User, 'companyId'> => ({
   id,
@@ -47,3 +47,9 @@ export const ORGANISATION: Organisation = {
     },
   ],
 };
+
+/** A token as `leadtap token issue` records it. */
+export const issuedToken = (userId: string, id: string): IssuedToken => ({
+  ...{ id, userId, name: null, issuedAt: 0, scopes: ['leads:read'] },
+  expiresAt: Date.UTC(9999, 0),
+});

@@ -65,6 +65,10 @@ const LIST_TOKENS = `
   SELECT ${TOKEN_FIELDS}, leadtap.to_ms(r.revoked_at) AS "revokedAt"
     FROM leadtap.issued_tokens AS t LEFT JOIN leadtap.revoked_tokens AS r ON r.token_id = t.id
    WHERE t.user_id = $1 ORDER BY t.issued_at, t.id`;
+const REVOKE_TOKENS_OF_USER = `
+  INSERT INTO leadtap.revoked_tokens (token_id, revoked_at)
+  SELECT t.id, leadtap.from_ms($2) FROM leadtap.issued_tokens AS t WHERE t.user_id = $1
+  ON CONFLICT DO NOTHING`;
 const REVOKE_TOKEN = `
   INSERT INTO leadtap.revoked_tokens (token_id, revoked_at) VALUES ($1, leadtap.from_ms($2))
   ON CONFLICT DO NOTHING RETURNING 1`;
@@ -113,8 +117,12 @@ export function createAccountStore(database: SqlDatabase): AccountStore {
 
     async removeUser(userId) {
       if (!isStorable(userId)) return false;
-      const removed = await write(() => query(REMOVE_USER, [userId]));
-      return removed.length > 0;
+      return write(function* () {
+        const removed = yield* query(REMOVE_USER, [userId]);
+        // Not if there is no such user: tokens may be issued for one who is added later.
+        if (removed.length > 0) yield* query(REVOKE_TOKENS_OF_USER, [userId, yield* readNow()]);
+        return removed.length > 0;
+      });
     },
 
     async recordTokens(tokens) {

@@ -97,6 +97,7 @@ export interface AccountStore {
   /** Sorted by id, starting after `afterId`: page by page for any number of users. */
   listUsers(afterId: string | undefined, limit: number): Promise<readonly User[]>;
   updateUser(userId: string, changes: UserChanges): Promise<UpdateUserOutcome>;
+  /** Also revokes the tokens that were issued for the user, in the same transaction. False if there is no such user. */
   removeUser(userId: string): Promise<boolean>;
 
   recordTokens(tokens: readonly IssuedToken[]): Promise<void>;

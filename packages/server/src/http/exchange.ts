@@ -40,7 +40,7 @@ export class Exchange {
   readonly headers: HeaderList;
   /** Of the body, if the endpoint accepts one. */
   mediaType: MediaType | undefined;
-  /** Verified, and not revoked. */
+  /** Verified, and not revoked unless its user was removed. */
   token: VerifiedToken | undefined;
   /** How long the request waited for a lead; undefined if it did not wait. */
   waitedMs: number | undefined;

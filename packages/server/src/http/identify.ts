@@ -130,11 +130,15 @@ export function createIdentification<Reader extends AccountReader>(
       ),
     );
 
-  const checkToken = (exchange: Exchange, token: VerifiedToken, reader: Reader) =>
-    andThen(reader.isTokenRevoked(), (isRevoked) => {
-      if (!isRevoked) exchange.token = token;
-      return isRevoked ? rejectToken('token-revoked', exchange.address, { token }) : undefined;
+  /** The tokens of a removed user are revoked, for the case that a user of this id is added again. Until then they get the 404. */
+  const checkToken = (exchange: Exchange, token: VerifiedToken, reader: Reader) => {
+    const revokedUser = andThen(reader.isTokenRevoked(), (isRevoked) => isRevoked && reader.findUser());
+    return andThen(revokedUser, (user) => {
+      const isRejected = user && user.id === token.userId;
+      if (!isRejected) exchange.token = token;
+      return isRejected ? rejectToken('token-revoked', exchange.address, { token }) : undefined;
     });
+  };
 
   /** Counted even if the client has disconnected: disconnecting must not be a way around the limit. */
   const count = ({ request, response, headers }: Exchange, { userId }: VerifiedToken) =>

@@ -1,5 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import { untilHeld } from '../../../testing/harness/held-polls.ts';
+import { ORGANISATION } from '../../../testing/harness/organisation.ts';
 import { startService, type TestService } from '../../../testing/harness/service.ts';
 import { readPage } from '../status/support/status.ts';
 import { client, iso, readConsumers } from './support/consumers.ts';
@@ -51,4 +52,13 @@ it('a consumer that disconnected before the answer (499) is not shown as refused
   await untilDisconnected(service);
   expect(await position()).toMatchObject({ polls: 1, lastStatus: 499 });
   expect(await readPage(service)).not.toContain('class="badge">499');
+});
+
+it('a poll of a removed user is not recorded, nor counted for a later user of the same id', async () => {
+  const service = await startService();
+  const { poll } = await client(service, 'boss', 'n8n');
+  await service.store.removeUser('boss');
+  expect((await poll()).status).toBe(404);
+  await service.store.applyOrganisation(ORGANISATION);
+  expect(await readConsumers(service)).toEqual([]);
 });

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
+import { issuedToken } from '../../../testing/harness/organisation.ts';
 import { startService } from '../../../testing/harness/service.ts';
 import { scheduleTimeout } from '../../src/poll/held-polls.ts';
 import { appliedOf, idsOf, startWaitingService, type WaitingService } from './support/held-polls-service.ts';
@@ -81,7 +82,8 @@ describe('a wait ends', () => {
 
   it('with 404 when the user is removed', async () => {
     const service = await startWaitingService();
-    const { answer } = await waitWithToken(service);
+    const { tokenId, answer } = await waitWithToken(service);
+    await service.store.recordTokens([issuedToken('north-lead', tokenId)]);
     await service.store.removeUser('north-lead');
     const response = await answer;
     expect(response.status).toBe(404);

@@ -4,6 +4,7 @@ import type { TokenScope } from 'leadtap';
 import { describe, expect, it, vi } from 'vitest';
 import { INTAKE_ON, tokenWith } from '../../../testing/harness/intake.ts';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
+import { issuedToken, ORGANISATION } from '../../../testing/harness/organisation.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
 import { type RawAnswer, requestText, sendRaw, sendRawOnce } from '../../../testing/harness/raw-http.ts';
 import { startService, type TestService } from '../../../testing/harness/service.ts';
@@ -126,7 +127,7 @@ describe('every endpoint that needs a token', () => {
     }
   });
 
-  it('refuses expired and revoked tokens, from the next request on', async () => {
+  it('refuses expired and revoked tokens, and removed users, from the next request on', async () => {
     const clock = manualClock();
     const test = await startService({ ...INTAKE_ON, clock });
     for (const row of callerRows()) {
@@ -137,12 +138,21 @@ describe('every endpoint that needs a token', () => {
       };
       const scopes = [row.callers.scope];
       const tokenId = nameOf(row);
+      const issuedId = `${tokenId}, issued`;
       const expiring = await test.token('boss', { expiresInMs: 1000, scopes });
       const revoked = await test.token('boss', { tokenId, scopes });
-      for (const token of [expiring, revoked]) expect((await codeOf(token)) ?? '').not.toMatch(/^token-/);
+      const issued = await test.token('boss', { tokenId: issuedId, scopes });
+      await test.store.recordTokens([issuedToken('boss', issuedId)]);
+      for (const token of [expiring, revoked, issued])
+        expect((await codeOf(token)) ?? '').not.toMatch(/^token-/);
       await test.store.revokeToken(tokenId);
       clock.advance(1000);
       expect([await codeOf(expiring), await codeOf(revoked)]).toEqual(['token-expired', 'token-revoked']);
+      await test.store.removeUser('boss');
+      for (const token of [revoked, issued]) expect(await codeOf(token)).toBe('user-not-found');
+      // A user of the same id may be another person.
+      await test.store.applyOrganisation(ORGANISATION);
+      for (const token of [revoked, issued]) expect(await codeOf(token)).toBe('token-revoked');
     }
   });
 

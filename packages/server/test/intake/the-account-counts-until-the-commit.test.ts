@@ -5,6 +5,7 @@ import type { Store } from 'leadtap';
 import { describe, expect, it, vi } from 'vitest';
 import { sendLeads, startIntake } from '../../../testing/harness/intake.ts';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
+import { issuedToken } from '../../../testing/harness/organisation.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
 import type { TestService } from '../../../testing/harness/service.ts';
 
@@ -38,6 +39,11 @@ async function openUpload(test: TestService, userId: string, lead: object) {
   };
 }
 
+async function removeBoss(store: Store): Promise<void> {
+  await store.recordTokens([issuedToken('boss', TOKEN.tokenId)]);
+  await store.removeUser('boss');
+}
+
 /** What happens to the account, the code of the answer, and the lead that is sent. */
 const CHANGES: readonly [
   string,
@@ -46,7 +52,7 @@ const CHANGES: readonly [
   object,
 ][] = [
   ['the token is revoked', (store) => store.revokeToken(TOKEN.tokenId), 'token-revoked', {}],
-  ['the user is removed', (store) => store.removeUser('boss'), 'user-not-found', {}],
+  ['the user is removed', removeBoss, 'user-not-found', {}],
   [
     'the access level is lowered',
     (store) => store.updateUser('boss', { accessLevel: 'BRANCH', branchId: 'north' }),
