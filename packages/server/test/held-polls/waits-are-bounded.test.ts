@@ -7,6 +7,8 @@ import { deferred } from '../../../testing/harness/deferred.ts';
 import { makeEndpoint } from '../../../testing/harness/endpoint.ts';
 import { openSocket, readToEnd, requestText } from '../../../testing/harness/raw-http.ts';
 import { heldPollLimit } from '../../src/ops/listen.ts';
+import { HeldPolls } from '../../src/poll/held-polls.ts';
+import type { Change } from '../../src/poll/store.ts';
 import { appliedOf, idsOf, startWaitingService, type WaitingService } from './support/held-polls-service.ts';
 
 describe('beyond LEADTAP_MAX_WAITING', () => {
@@ -166,6 +168,35 @@ describe('a client that disconnects', () => {
     await untilWaiting(0);
     socket.destroy();
   });
+});
+
+it('a poll that ends while it is checked, also after another change, leaves its place to the next one', async () => {
+  let change = (_changes: readonly Change[]): void => undefined;
+  const source = {
+    readChanges: async () => {},
+    onChanges: (listener: typeof change) => {
+      change = listener;
+    },
+  };
+  const polls = new HeldPolls(source, { maxWaiting: 5000, schedule: () => () => undefined });
+  const hold = (n: number) => {
+    const token = { userId: `user ${n}`, tokenId: undefined };
+    const held = polls.hold({
+      token,
+      companyId: 'acme',
+      waitMs: 50_000,
+      expiresInMs: Number.POSITIVE_INFINITY,
+    });
+    if (!held) throw new Error('it is not held');
+    return { held, turn: polls.untilCheck(held, 'acme') };
+  };
+  // More than are checked at the same time.
+  for (let n = 0; n < 1000; n += 1) {
+    const { held, turn } = hold(n);
+    expect(await Promise.race([turn, 'waits for its turn'])).toBe(false);
+    change([{ kind: 'leads-appended', id: 'acme' }]);
+    polls.release(held);
+  }
 });
 
 it('a store without a change log answers at once', async () => {

@@ -1,6 +1,7 @@
 import { SubscribedHook, Hook as WireHook } from '@leadtap/contract/schemas';
 import { Errors } from 'typebox/value';
 import { describe, expect, it } from 'vitest';
+import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
 import { startService } from '../../../testing/harness/service.ts';
 import { hooksRequest, postHook, readHook, storedHook, subscribe, ZAPIER_URL } from './support/hooks.ts';
@@ -28,6 +29,17 @@ describe('a subscription', () => {
     expect(response.headers.get('cache-control')).toBe('no-store');
     expect(response.headers.get('ratelimit')).toContain('"minute";r=99');
     expect(await storedHook(service, hook.id)).toMatchObject({ userId: 'boss', baseUrl: service.url });
+  });
+
+  it('that sends leads may begin some seconds ahead of our clock: that of the client may be', async () => {
+    const clock = manualClock();
+    const service = await startService({ clock });
+    const token = await service.token('boss');
+    const statusAt = async (aheadMs: number) => {
+      const subscription = { url: ZAPIER_URL, since: iso(clock() + aheadMs), send: 'lead' };
+      return (await postHook(service, token, JSON.stringify(subscription))).status;
+    };
+    expect([await statusAt(60_000), await statusAt(60_001)]).toEqual([201, 422]);
   });
 
   it('tells a user of a department nothing about leads of others', async () => {

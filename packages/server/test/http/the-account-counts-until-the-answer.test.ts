@@ -1,9 +1,12 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PROBLEMS } from '@leadtap/contract';
 import type { ChangeTrackingStore, Page, PageQuery, Store, User } from 'leadtap';
 import { describe, expect, it, vi } from 'vitest';
+import { deferred } from '../../../testing/harness/deferred.ts';
 import { emptyStore, injectPoll, makeEndpoint } from '../../../testing/harness/endpoint.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
 import { startService, type TestService } from '../../../testing/harness/service.ts';
+import { untilChangesAreTracked } from '../cache/support/change-tracking.ts';
 import { sampleLead } from '../cache/support/sample-lead.ts';
 import { startWaitingService } from '../held-polls/support/held-polls-service.ts';
 
@@ -119,6 +122,40 @@ describe.each(CHANGES)('%s, and then a lead is committed', (_title, change, code
       expect(answer.status).toBe(code && PROBLEMS[code].status);
       expect(answer.headers.get('etag')).toBeNull();
     });
+});
+
+it('a page that another poll has cached after the token was revoked is not returned', async () => {
+  const test = await startService();
+  await untilChangesAreTracked(test.store);
+  const [early = 0] = await test.add({ id: 'early' });
+  // What follows the lead is cached, so that the page with it is cached beside.
+  for (let n = 0; n < 3; n += 1) await test.poll('boss', `since=${new Date(early).toISOString()}`);
+  const { users } = test.limiters;
+  const { consume } = users;
+  const [identified, release] = [deferred(), deferred()];
+  vi.spyOn(users, 'consume').mockImplementationOnce(async (...request) => {
+    identified.resolve();
+    await release.promise;
+    return consume.apply(users, request);
+  });
+  const headers = { authorization: `Bearer ${await test.token('boss', TOKEN)}` };
+  const answer = test.poll('boss', `${SINCE}&limit=2`, { headers });
+  await identified.promise;
+  const tracking = trackingOf(test);
+  const { readLeads, revalidate } = tracking;
+  vi.spyOn(tracking, 'readLeads').mockImplementationOnce(async (...query) => {
+    await test.store.revokeToken(TOKEN.tokenId);
+    await test.add({ id: 'late' });
+    // The other poll continues once the page is cached, and before the next revalidation.
+    vi.spyOn(tracking, 'revalidate').mockImplementationOnce(async (...request) => {
+      release.resolve();
+      await nextTurn();
+      return revalidate.apply(tracking, request);
+    });
+    return readLeads.apply(tracking, query);
+  });
+  expect(await test.leads('boss', `${SINCE}&limit=2`)).toMatchObject([{ id: 'early' }, { id: 'late' }]);
+  await expectProblem(await answer, 'token-revoked');
 });
 
 describe('a store without change tracking', () => {

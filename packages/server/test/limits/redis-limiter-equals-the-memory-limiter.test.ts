@@ -23,6 +23,7 @@ const steps = fc.array(
     key: fc.constantFrom('ada', 'ben'),
     /** Concurrent requests. */
     requests: fc.oneof(fc.constant(1), fc.constant(1), fc.integer({ min: 2, max: 12 })),
+    units: fc.constantFrom(1, 1, 2, 3),
   }),
   { minLength: 1, maxLength: 25 },
 );
@@ -73,11 +74,11 @@ describe('the Redis limiter', () => {
         await commands.flushDb();
         clock = manualClock();
         const model = new MemoryLimiter(POLICIES, clock);
-        for (const { waitMs, key, requests } of sequence) {
+        for (const { waitMs, key, requests, units } of sequence) {
           clock.advance(waitMs);
           const expected = [];
-          for (let i = 0; i < requests; i += 1) expected.push(await model.consume(key));
-          expect(together(await atOnce(requests, instances, key))).toEqual(together(expected));
+          for (let i = 0; i < requests; i += 1) expected.push(await model.consume(key, units));
+          expect(together(await atOnce(requests, instances, key, units))).toEqual(together(expected));
         }
       }),
       { numRuns: 40 },

@@ -25,11 +25,11 @@ describe.each(REPLIES)('a Redis that replies $name', ({ answer }) => {
     );
     const { limiter, limits, log } = await openInstance(`redis://127.0.0.1:${port}`, USER_POLICIES);
     expect(limits.isUp).toBe(true);
-    const verdicts = [await limiter.consume('ada'), ...(await atOnce(2, [{ limiter }], 'ada'))];
+    const verdicts = [await limiter.consume('ada', 5), ...(await atOnce(2, [{ limiter }], 'ada'))];
     expect(verdicts.map(({ windows }) => windows.map(({ remaining }) => remaining))).toEqual([
-      [99, 999],
-      [98, 998],
-      [97, 997],
+      [95, 995],
+      [94, 994],
+      [93, 993],
     ]);
     expect(limits).toMatchObject({ isUp: false, fallbacks: 3 });
     expect(log.lines).toMatchObject([

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { describe, expect, it, vi } from 'vitest';
+import { beforeQuestion } from '../../../testing/harness/before-question.ts';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { leaveRequests, startService, type TestService } from '../../../testing/harness/service.ts';
 import type { RefusedRequest } from '../../src/http/exchange.ts';
@@ -95,6 +97,26 @@ describe('refusals', () => {
     held.abort();
     await expect(answer).rejects.toThrow();
     await vi.waitFor(() => isHeld(0));
+    expect(await refusalsOf(service)).toEqual([]);
+
+    // The token is refused after the client has disconnected.
+    await service.store.revokeToken('revoked');
+    const headers = { authorization: `Bearer ${await service.token('boss', { tokenId: 'revoked' })}` };
+    const closing = new AbortController();
+    service.service.publicServer.server.once('request', (request) => {
+      closed = once(request.socket, 'close');
+    });
+    let closed: Promise<unknown> = Promise.resolve();
+    const stop = beforeQuestion(service.store, 'isTokenRevoked', async () => {
+      closing.abort();
+      await closed;
+    });
+    const refused = fetch(`${service.url}/automation/new-leads`, { headers, signal: closing.signal });
+    await expect(refused).rejects.toThrow();
+    await vi.waitFor(async () =>
+      expect(await (await fetch(service.metricsUrl)).text()).toContain('leadtap_polls_total{status="499"} 2'),
+    );
+    stop();
     expect(await refusalsOf(service)).toEqual([]);
   });
 });

@@ -126,6 +126,23 @@ describe('consumers', () => {
     );
   });
 
+  it('that no longer count are not behind: every lead was picked up by the others', async () => {
+    const clock = manualClock();
+    const service = await startService({ clock });
+    await (await addClient(service, 'boss', 'token-1', 'tried once'))(
+      `since=${new Date(clock()).toISOString()}`,
+    );
+    await writePolls(service);
+    clock.advance(40 * 86_400_000);
+    const [added = 0] = await service.add({});
+    clock.advance(2 * 86_400_000);
+    const poll = await addClient(service, 'boss', 'token-2', 'zapier');
+    await pollOften(service, clock.advance, () => poll(`since=${new Date(added - 1).toISOString()}`));
+    const { consumers, summary } = await readStatus(service);
+    expect(consumers).toMatchObject({ active: 1, inactive: 1, behind: 0, longestWaitSeconds: 0 });
+    expect(summary).toBe('Every lead was picked up. The only consumer polls as usual.');
+  });
+
   it('have their position, waiting leads and interval', async () => {
     const clock = manualClock();
     const service = await startService({ clock });

@@ -119,11 +119,16 @@ export const openInstances = (
   Promise.all(Array.from({ length: count }, () => openInstance(url, policies, timeouts)));
 
 /** So many concurrent requests, spread over the instances. */
-export const atOnce = (count: number, instances: readonly Pick<Instance, 'limiter'>[], key: string) =>
+export const atOnce = (
+  count: number,
+  instances: readonly Pick<Instance, 'limiter'>[],
+  key: string,
+  units?: number,
+) =>
   Promise.all(
     Array.from({ length: count }, (_, i) => {
       const { limiter } = instances[i % instances.length] ?? {};
       if (!limiter) throw new Error('no instances');
-      return limiter.consume(key);
+      return limiter.consume(key, units);
     }),
   );
