@@ -53,36 +53,29 @@ export async function openLimiters({
   failedTokenPolicies = FAILED_TOKEN_POLICIES,
   redisTimeouts,
 }: LimitersOptions): Promise<Limiters> {
-  const users = new MemoryLimiter(userPolicies, clock);
-  const intake = new MemoryLimiter(intakePolicies, clock);
-  const intakeLeads = new MemoryLimiter(intakeLeadPolicies, clock);
-  const failedTokens = new MemoryLimiter(failedTokenPolicies, clock);
-  if (redisUrl === undefined)
-    return { users, intake, intakeLeads, failedTokens, shared: undefined, close: () => undefined };
+  const createEach = <L extends Limiter>(create: (policies: readonly Policy[]) => L) => ({
+    users: create(userPolicies),
+    intake: create(intakePolicies),
+    intakeLeads: create(intakeLeadPolicies),
+    failedTokens: create(failedTokenPolicies),
+  });
+  const inMemory = (policies: readonly Policy[]) => new MemoryLimiter(policies, clock);
+  if (redisUrl === undefined) return { ...createEach(inMemory), shared: undefined, close: () => undefined };
   // Loading the driver takes longer than all the rest of a start, so it is loaded only where it is used.
   const [{ RedisConnection }, { RedisLimiter }] = await Promise.all([
     import('./redis/connection.ts'),
     import('./redis/limiter.ts'),
   ]);
   const connection = await RedisConnection.open({ url: redisUrl, log, timeouts: redisTimeouts });
-  const sharedUsers = new RedisLimiter(userPolicies, connection, users);
-  const sharedIntake = new RedisLimiter(intakePolicies, connection, intake);
-  const sharedIntakeLeads = new RedisLimiter(intakeLeadPolicies, connection, intakeLeads);
-  const sharedFailedTokens = new RedisLimiter(failedTokenPolicies, connection, failedTokens);
+  const limiters = createEach((policies) => new RedisLimiter(policies, connection, inMemory(policies)));
   return {
-    users: sharedUsers,
-    intake: sharedIntake,
-    intakeLeads: sharedIntakeLeads,
-    failedTokens: sharedFailedTokens,
+    ...limiters,
     shared: {
       get isUp() {
         return connection.isUp;
       },
       get fallbacks() {
-        return [sharedUsers, sharedIntake, sharedIntakeLeads, sharedFailedTokens].reduce(
-          (sum, { fallbacks }) => sum + fallbacks,
-          0,
-        );
+        return Object.values(limiters).reduce((sum, { fallbacks }) => sum + fallbacks, 0);
       },
     },
     close: () => connection.close(),

@@ -6,8 +6,7 @@ import { countsPerKey } from './script.ts';
 interface QueuedRequest {
   readonly key: string;
   readonly units: number;
-  readonly resolve: (verdict: Verdict) => void;
-  readonly reject: (reason: unknown) => void;
+  readonly resolve: (verdict: Verdict | Promise<Verdict>) => void;
 }
 
 /** Redis runs nothing else during a script, so a batch is limited: this many keys take well under a millisecond. */
@@ -44,22 +43,17 @@ export class RedisLimiter implements Limiter {
     return this.#fallbacks;
   }
 
-  async consume(key: string, units = 1): Promise<Verdict> {
-    if (this.#connection.isUp)
-      try {
-        return await this.#consumeShared(key, units);
-      } catch {
-        // The connection has logged the reason.
-      }
-    this.#fallbacks += 1;
-    return this.#fallback.consume(key, units);
+  consume(key: string, units = 1): Verdict | Promise<Verdict> {
+    if (!this.#connection.isUp) return this.#consumeFallback(key, units);
+    return new Promise((resolve) => {
+      if (this.#batch.length === 0) setImmediate(() => this.#sendBatch());
+      this.#batch.push({ key, units, resolve });
+    });
   }
 
-  #consumeShared(key: string, units: number): Promise<Verdict> {
-    return new Promise((resolve, reject) => {
-      if (this.#batch.length === 0) setImmediate(() => this.#sendBatch());
-      this.#batch.push({ key: `${this.#keyPrefix}${hashKey(key)}`, units, resolve, reject });
-    });
+  #consumeFallback(key: string, units: number): Verdict | Promise<Verdict> {
+    this.#fallbacks += 1;
+    return this.#fallback.consume(key, units);
   }
 
   #sendBatch(): void {
@@ -71,15 +65,16 @@ export class RedisLimiter implements Limiter {
 
   async #send(requests: readonly QueuedRequest[]): Promise<void> {
     try {
-      const keys = requests.map(({ key }) => key);
+      const keys = requests.map(({ key }) => `${this.#keyPrefix}${hashKey(key)}`);
       const units = requests.map((request) => request.units);
       const counts = await this.#connection.consumeAll({ policies: this.#policies, keys, units });
       for (const [index, { resolve, units }] of requests.entries()) {
         const at = index * countsPerKey(this.#policies);
         resolve(toVerdict(this.#policies, counts, at + 1, counts[at] === 1, units));
       }
-    } catch (error) {
-      for (const { reject } of requests) reject(error);
+    } catch {
+      // The connection has logged the reason.
+      for (const { key, units, resolve } of requests) resolve(this.#consumeFallback(key, units));
     }
   }
 }
