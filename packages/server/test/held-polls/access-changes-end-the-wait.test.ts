@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { issuedToken } from '../../../testing/harness/organisation.ts';
-import { startService } from '../../../testing/harness/service.ts';
 import { scheduleTimeout } from '../../src/poll/held-polls.ts';
 import { appliedOf, idsOf, startWaitingService, type WaitingService } from './support/held-polls-service.ts';
 
@@ -27,14 +26,6 @@ describe('a wait ends', () => {
     expect(response.headers.get('www-authenticate')).toContain('invalid_token');
     expect(appliedOf(response)).toBeNull();
     await service.untilWaiting(0);
-  });
-
-  it('with 401 when another instance revokes the token', async () => {
-    const service = await startWaitingService();
-    const other = await startService({ beside: service, organisation: { companies: [] } });
-    const { tokenId, answer } = await waitWithToken(service);
-    await other.store.revokeToken(tokenId);
-    expect((await answer).status).toBe(401);
   });
 
   it('with 401 when the token expires', async () => {

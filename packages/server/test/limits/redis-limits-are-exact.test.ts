@@ -3,51 +3,9 @@ import { makeTestRedis, ownRedis } from '../../../testing/harness/redis.ts';
 import type { Policy } from '../../src/limits/limiter.ts';
 import { USER_POLICIES } from '../../src/limits/limiter.ts';
 import { eventually } from '../faults/eventually.ts';
-import {
-  atOnce,
-  LASTING_POLICIES,
-  openInstance,
-  openInstances,
-  redisCommands,
-} from './support/redis-instances.ts';
-
-const passed = (verdicts: Awaited<ReturnType<typeof atOnce>>) =>
-  verdicts.filter(({ violated }) => violated.length === 0);
+import { atOnce, openInstance, redisCommands } from './support/redis-instances.ts';
 
 describe('limits that are shared over Redis', () => {
-  it('let 10 of 30 requests pass that one user sends at once to three instances', async () => {
-    const { url } = await makeTestRedis();
-    const instances = await openInstances(3, url, LASTING_POLICIES);
-    const verdicts = await atOnce(30, instances, 'ada');
-    const left = passed(verdicts).map(({ windows }) => windows.map(({ remaining }) => remaining));
-    // Each of them was counted by both windows.
-    const expected = Array.from({ length: 10 }, (_, i) => [9 - i, 99 - i]);
-    expect(left.sort(([a = 0], [b = 0]) => b - a)).toEqual(expected);
-    const rejected = verdicts.filter(({ violated }) => violated.length > 0);
-    expect(rejected).toHaveLength(20);
-    for (const { violated, windows, retryAfterS } of rejected) {
-      expect(violated).toEqual(['minute']);
-      // A rejected request uses no unit of the hour.
-      expect(windows.map(({ remaining }) => remaining)).toEqual([0, 90]);
-      expect(retryAfterS).toBe(windows[0]?.resetS);
-    }
-  });
-
-  it('use no unit of the minute for a request that the hour rejects', async () => {
-    const { url } = await makeTestRedis();
-    const policies: readonly Policy[] = [
-      { name: 'minute', quota: 100, windowS: 3600 },
-      { name: 'hour', quota: 10, windowS: 3600 },
-    ];
-    const instances = await openInstances(3, url, policies);
-    const verdicts = await atOnce(60, instances, 'ben');
-    expect(passed(verdicts)).toHaveLength(10);
-    const last = await openInstance(url, policies).then(({ limiter }) => limiter.consume('ben'));
-    expect(last.violated).toEqual(['hour']);
-    expect(last.windows.map(({ remaining }) => remaining)).toEqual([90, 0]);
-    expect(last.retryAfterS).toBe(last.windows[1]?.resetS);
-  });
-
   it('are separate for each user', async () => {
     const { url } = await makeTestRedis();
     const policies: readonly Policy[] = [{ name: 'minute', quota: 1, windowS: 3600 }];

@@ -78,18 +78,6 @@ describe('while the service runs, the next request uses', () => {
     expect(await leads('boss')).toMatchObject([{ id: 'a', companyName: 'Acme & Daughters' }]);
   });
 
-  it('an issued and a revoked token', async () => {
-    const { run, url } = await startBesideShell();
-    const issued: { tokenId: string; token: string } = JSON.parse(
-      await run('token issue --user boss --json'),
-    );
-    const headers = { authorization: `Bearer ${issued.token}` };
-    const status = async () => (await fetch(`${url}/automation/new-leads`, { headers })).status;
-    expect(await status()).toBe(200);
-    await run(`token revoke ${issued.tokenId}`);
-    expect(await status()).toBe(401);
-  });
-
   it('an imported lead', async () => {
     const { run, idsOf } = await startBesideShell();
     expect(await idsOf('boss')).toEqual([]);
