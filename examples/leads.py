@@ -1,4 +1,4 @@
-import http.client, json, os, pathlib, re, sys, time, urllib.error, urllib.request
+import asyncio, http.client, json, os, pathlib, re, sys, time, urllib.error, urllib.request
 
 BASE_URL = 'https://leads.example.com'
 TOKEN = os.environ['LEADTAP_TOKEN']
@@ -36,7 +36,9 @@ while True:
         time.sleep(PAUSE)
         continue
     for lead in leads if not is_first else []:
-        handle(lead)
+        result = handle(lead)
+        if asyncio.iscoroutine(result):
+            asyncio.run(result)
     NEW_POSITION.write_text(next_url)
     NEW_POSITION.replace(POSITION)
     if not is_first and len(leads) < 100:

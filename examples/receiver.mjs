@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const BASE_URL = 'https://leads.example.com';
 const MY_URL = 'https://hooks.example.com/leadtap';
-const handle = (lead) => console.log(lead.createdAt, lead.fullName, lead.phone1 ?? lead.email ?? '');
+const handle = async (lead) => console.log(lead.createdAt, lead.fullName, lead.phone1 ?? lead.email ?? '');
 
 async function call(url, options) {
   const headers = {
@@ -48,7 +48,7 @@ async function poll() {
       existsSync('next-url.txt') ? readFileSync('next-url.txt', 'utf8') : first,
     );
     const [, next] = /<([^<>]+)>; rel="next"/.exec(link);
-    leads.forEach(handle);
+    for (const lead of leads) await handle(lead);
     writeFileSync('next-url.new', next);
     renameSync('next-url.new', 'next-url.txt');
     isFull = leads.length === 100;

@@ -1,5 +1,5 @@
 # Receives webhook events of Leadtap and polls on each: docs/instant-delivery.md, "Your own receiver".
-import base64, hmac, http.client, http.server, json, os, pathlib, re, sys, threading, time
+import asyncio, base64, hmac, http.client, http.server, json, os, pathlib, re, sys, threading, time
 import urllib.error, urllib.request
 
 BASE_URL = 'https://leads.example.com'
@@ -27,7 +27,9 @@ def poll():
         leads, link = call(POSITION.read_text() if POSITION.exists() else first)
         next_url = re.search(r'<([^<>]+)>; rel="next"', link)[1]
         for lead in leads:
-            handle(lead)
+            result = handle(lead)
+            if asyncio.iscoroutine(result):
+                asyncio.run(result)
         NEW_POSITION.write_text(next_url)
         NEW_POSITION.replace(POSITION)
 
@@ -35,7 +37,7 @@ def poll():
 def is_genuine(headers, body):
     signed = f'{headers["webhook-id"]}.{headers["webhook-timestamp"]}.'.encode() + body
     own = b'v1,' + base64.b64encode(hmac.digest(KEY, signed, 'sha256'))
-    is_signed = any(hmac.compare_digest(own, found.encode()) for found in headers['webhook-signature'].split())
+    is_signed = any(hmac.compare_digest(own, found.encode()) for found in headers.get('webhook-signature', '').split())
     return is_signed and abs(time.time() - int(headers['webhook-timestamp'])) < 300
 
 
@@ -43,12 +45,12 @@ class Receiver(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(min(int(self.headers.get('Content-Length', 0)), 10_000))
         status = 401
-        if 'webhook-signature' in self.headers and is_genuine(self.headers, body):
+        if is_genuine(self.headers, body):
             try:
                 with LOCK:
                     poll()
                 status = 204
-            except ERRORS as error:
+            except Exception as error:
                 print(error, file=sys.stderr, flush=True)
                 status = 500
         self.send_response(status)

@@ -14,14 +14,16 @@ link() { tr -d '\r' < headers.txt | sed -n 's/^[Ll]ink: <\(.*\)>; rel="next"$/\1
 page() { ask --header 'Prefer: wait=50' "$(cat next.url)" && test -n "$(link)"; }
 
 until test -s next.url
-do ask "$LEADTAP_URL/automation/new-leads?limit=1" && link > next.url && test -s next.url || sleep 60
+do ask "$LEADTAP_URL/automation/new-leads" && link > next.url && test -s next.url || sleep 60
 done
 
 while true
 do
   if page
   then
-    test "$(cat page.json)" = '[]' || handle || exit
+    # Each command of `handle` must succeed.
+    test "$(cat page.json)" = '[]' || (set -e; handle)
+    test $? = 0 || exit
     link > next.new && mv next.new next.url
     sleep 4
   else sleep 60

@@ -32,7 +32,7 @@ createServer(async (request, response) => {
       return response.writeHead(401).end();
     const lead = readLead(body);
     if (!lead) return response.writeHead(422).end('This is not the webhook that toLead expects.');
-    await sendLeads(lead, { baseUrl, token, signal: AbortSignal.timeout(20_000) });
+    await sendLeads(await lead, { baseUrl, token, signal: AbortSignal.timeout(20_000) });
     response.end();
   } catch (error) {
     console.error(error.message);

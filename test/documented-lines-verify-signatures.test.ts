@@ -56,6 +56,10 @@ const CASES: readonly (readonly [name: string, isValid: boolean, headers: object
   ['another secret', false, sign({ secret: secretOf(2) }), BODY],
   ['sent an hour ago', false, sign({ at: new Date(Date.now() - 3_600_000) }), BODY],
   ['no signature', false, { ...sign(), 'webhook-signature': '' }, BODY],
+  ...Object.keys(sign()).map(
+    (name) => [`without ${name}`, false, { ...sign(), [name]: undefined }, BODY] as const,
+  ),
+  ['no headers', false, {}, BODY],
 ];
 
 describe.each(LANGUAGES)('in $language', ({ language, command, file, main }) => {

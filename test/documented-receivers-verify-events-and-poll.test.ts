@@ -12,6 +12,7 @@ import { startService, type TestService } from '../packages/testing/harness/serv
 import { tempFolder } from '../packages/testing/harness/temp-folder.ts';
 import { findOnPath, findProgram } from '../packages/testing/servers/find-program.ts';
 import { freePort } from '../packages/testing/servers/free-port.ts';
+import { type HandleKind, idsIn, withHandle } from './support/failing-handles.ts';
 
 const example = (file: string): string =>
   readFileSync(new URL(`../examples/${file}`, import.meta.url), 'utf8');
@@ -28,8 +29,8 @@ interface Receiver {
   readonly command: string;
   readonly file: string;
   readonly program: string;
-  /** The program whose `handle` fails. */
-  readonly failing: (program: string) => string;
+  /** The languages of `handle`. */
+  readonly handles: readonly HandleKind[];
 }
 
 const RECEIVERS: readonly Receiver[] = [
@@ -38,15 +39,14 @@ const RECEIVERS: readonly Receiver[] = [
     command: process.execPath,
     file: 'receiver.mjs',
     program: example('receiver.mjs'),
-    failing: (program) =>
-      program.replace(/^const handle = .*$/m, "const handle = () => { throw new Error('full'); };"),
+    handles: ['sync JavaScript', 'async JavaScript'],
   },
   {
     language: 'Python',
     command: PYTHON,
     file: 'receiver.py',
     program: example('receiver.py'),
-    failing: (program) => program.replace(/^ {4}print\(lead.*$/m, "    raise OSError('full')"),
+    handles: ['sync Python', 'async Python'],
   },
 ];
 
@@ -55,7 +55,7 @@ const namesIn = (output: string) => [...output.matchAll(/Z (\w+) Lead/g)].map(([
 const leads = (...names: readonly string[]) =>
   names.map((firstName) => ({ fields: { firstName, lastName: 'Lead' } }));
 
-describe.each(RECEIVERS)('the receiver in $language', ({ command, file, program, failing }) => {
+describe.each(RECEIVERS)('the receiver in $language', ({ command, file, program, handles }) => {
   async function setUp() {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}/leadtap`;
@@ -140,21 +140,25 @@ describe.each(RECEIVERS)('the receiver in $language', ({ command, file, program,
     await until(() => expect(namesIn(output.text)).toEqual(['One']));
   });
 
-  it('refuses the event if handle fails, and gets the same leads again', async () => {
-    const parts = await setUp();
-    const failed = failing(program);
-    expect(failed).not.toBe(program);
-    const first = await run(parts, failed);
-    await parts.service.add(...leads('One'));
-    const { id } = await subscribe(parts.service, parts.token, parts.url);
-    await until(async () =>
-      expect(await parts.service.store.hooks?.find(id)).toMatchObject({ failures: 1, lastStatus: 500 }),
-    );
-    expect(first.output.errors).toContain('full');
-    await first.stop();
-    const second = await run(parts);
-    await until(() => expect(namesIn(second.output.text)).toEqual(['One']));
-  });
+  it.each(handles)(
+    'refuses the event if a slow %s `handle` fails, and gets the same leads again',
+    async (handle) => {
+      const parts = await setUp();
+      const first = await run(parts, withHandle(handle)(program));
+      const ids = Array.from({ length: 500 }, (_, index) => `lead-${index}`);
+      await parts.service.add(...ids.map((id) => ({ id })));
+      const { id } = await subscribe(parts.service, parts.token, parts.url);
+      await until(async () =>
+        expect(await parts.service.store.hooks?.find(id)).toMatchObject({ failures: 1, lastStatus: 500 }),
+      );
+      expect(first.output.errors).toContain('full');
+      await first.stop();
+      await run(parts, withHandle(handle)(program));
+      const handled = idsIn(readFileSync(join(parts.folder, 'handled.txt'), 'utf8'));
+      expect([...new Set(handled)]).toEqual(ids);
+      expect(handled.length).toBeLessThanOrEqual(600);
+    },
+  );
 
   it('tries again if Leadtap does not answer when it starts, and refuses the event if it does not later', async () => {
     const parts = await setUp();

@@ -175,5 +175,7 @@ print(str(is_of_leadtap(request['secret'], request['headers'], request['body'].e
     expect(check({ ...request, headers: { ...headers, 'webhook-signature': 'v1,é v1a,x' } })).toBe('false');
     const late = String(Number(headers['webhook-timestamp']) - 600);
     expect(check({ ...request, headers: { ...headers, 'webhook-timestamp': late } })).toBe('false');
+    for (const missing of ['webhook-id', 'webhook-timestamp', 'webhook-signature'])
+      expect(check({ ...request, headers: { ...headers, [missing]: undefined } })).toBe('false');
   });
 });

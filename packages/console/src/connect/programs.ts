@@ -17,14 +17,16 @@ link() { tr -d '\\r' < headers.txt | sed -n 's/^[Ll]ink: <\\(.*\\)>; rel="next"$
 page() { ask --header 'Prefer: wait=50' "$(cat next.url)" && test -n "$(link)"; }
 
 until test -s next.url
-do ask "$LEADTAP_URL/automation/new-leads?limit=1" && link > next.url && test -s next.url || sleep 60
+do ask "$LEADTAP_URL/automation/new-leads" && link > next.url && test -s next.url || sleep 60
 done
 
 while true
 do
   if page
   then
-    test "$(cat page.json)" = '[]' || handle || exit
+    # Each command of \`handle\` must succeed.
+    test "$(cat page.json)" = '[]' || (set -e; handle)
+    test $? = 0 || exit
     link > next.new && mv next.new next.url
     sleep 4
   else sleep 60
@@ -41,15 +43,17 @@ const baseUrl = '${baseUrl}';
 const token = process.env.LEADTAP_TOKEN;
 const checkpoint = fileCheckpoint('checkpoint.json');
 
-for await (const lead of newLeads({ baseUrl, token, checkpoint })) {
+async function handle(lead) {
   const line = [lead.createdAt, lead.fullName, lead.phone1, lead.email].join('\\t');
   await appendFile('leads.txt', \`\${line}\\n\`);
 }
+
+for await (const lead of newLeads({ baseUrl, token, checkpoint })) await handle(lead);
 `;
 
 export const pythonProgram = (
   baseUrl: string,
-): string => `import http.client, json, os, pathlib, re, sys, time, urllib.error, urllib.request
+): string => `import asyncio, http.client, json, os, pathlib, re, sys, time, urllib.error, urllib.request
 
 BASE_URL = '${baseUrl}'
 TOKEN = os.environ['LEADTAP_TOKEN']
@@ -87,7 +91,9 @@ while True:
         time.sleep(PAUSE)
         continue
     for lead in leads if not is_first else []:
-        handle(lead)
+        result = handle(lead)
+        if asyncio.iscoroutine(result):
+            asyncio.run(result)
     NEW_POSITION.write_text(next_url)
     NEW_POSITION.replace(POSITION)
     if not is_first and len(leads) < 100:
@@ -112,11 +118,11 @@ export function isOfLeadtap(secret, headers, body) {
 export const PYTHON_VERIFICATION = `import base64, hmac, time
 
 def is_of_leadtap(secret, headers, body):
-    at = headers['webhook-timestamp']
-    signed = f"{headers['webhook-id']}.{at}.".encode() + body
+    at = headers.get('webhook-timestamp', '')
+    signed = f"{headers.get('webhook-id')}.{at}.".encode() + body
     key = base64.b64decode(secret.removeprefix('whsec_'))
     own = b'v1,' + base64.b64encode(hmac.digest(key, signed, 'sha256'))
-    given = headers['webhook-signature'].split()
+    given = headers.get('webhook-signature', '').split()
     is_signed = any(hmac.compare_digest(own, it.encode()) for it in given)
     return is_signed and abs(time.time() - int(at)) < 300
 `;
