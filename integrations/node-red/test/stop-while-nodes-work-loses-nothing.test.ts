@@ -7,8 +7,8 @@ import { addLeads, connectionOf } from '../../../packages/testing/integrations/n
 import { type Context, FLOW, INSTANT_FLOW, type Message, NodeRed } from './node-red.ts';
 
 const FLOWS = [
-  { name: 'the flow', flow: FLOW, problem: 'leadtap-problem' },
-  { name: 'the instant flow', flow: INSTANT_FLOW, problem: 'leadtap-instant-problem' },
+  { name: 'the flow', flow: FLOW, prefix: 'leadtap' },
+  { name: 'the instant flow', flow: INSTANT_FLOW, prefix: 'leadtap-instant' },
 ];
 
 const TIMEOUT_MS = 120_000;
@@ -16,8 +16,9 @@ const TIMEOUT_MS = 120_000;
 /** A Node-RED of which the nodes behind the trigger need as long as the test lets them. */
 async function startNodeRed(
   service: TestService,
-  { flow, problem }: (typeof FLOWS)[number],
+  { flow, prefix }: (typeof FLOWS)[number],
   context: Context = new Map(),
+  answers?: (id: string) => number,
 ) {
   const { baseUrl, token } = await connectionOf(service);
   const clock = manualClock();
@@ -26,6 +27,7 @@ async function startNodeRed(
   const yourNodes = (message: Message) => {
     const { id } = message['payload'] as Lead;
     started.push(id);
+    if (answers) return Promise.resolve({ ...message, statusCode: answers(id) });
     return new Promise<Message | undefined>((resolve, reject) => {
       const end = (result?: Message | Error) =>
         result instanceof Error ? reject(result) : resolve(result && { ...message, ...result });
@@ -56,8 +58,9 @@ async function startNodeRed(
       run?.end(result);
     }
   };
-  const problems = () => (nodeRed.shown.get(problem) ?? []).map(({ payload }) => payload);
-  return { nodeRed, started, done, inject, stop, clock, problems, pauses };
+  const problems = () => (nodeRed.shown.get(`${prefix}-problem`) ?? []).map(({ payload }) => payload);
+  const aside = () => nodeRed.shown.get(`${prefix}-aside`) ?? [];
+  return { nodeRed, started, done, inject, stop, clock, problems, aside, pauses };
 }
 
 it.each(FLOWS)('$name sends leads again that were with your nodes when Node-RED stopped', async (flow) => {
@@ -141,5 +144,52 @@ describe.each([
     inject();
     await eventually(() => expect(started.at(-1)).toBe('last-0'));
     expect(problems()).toHaveLength(1);
+  });
+});
+
+describe.each(FLOWS)('$name', (flow) => {
+  /** `answers` is what a CRM answers to each lead. */
+  async function startWith(answers: (id: string) => number) {
+    const service = await startService({ limits: { userPolicies: [] } });
+    const ids = await addLeads(service, 250, 'lead');
+    const nodeRed = await startNodeRed(service, flow, new Map(), answers);
+    /** Sends the next polls, until the expectation holds. */
+    const until = (expectation: () => void) =>
+      eventually(() => {
+        nodeRed.inject();
+        expectation();
+      });
+    const countOf = (wanted: string) => nodeRed.started.filter((id) => id === wanted).length;
+    return { service, ids, ...nodeRed, until, countOf };
+  }
+
+  it.each(['lead-0', 'lead-99', 'lead-120'])(
+    'puts %s aside, which always fails, and the rest goes on',
+    async (wrong) => {
+      const run = await startWith((id) => (id === wrong ? 422 : 200));
+      await run.until(() => expect(run.started).toContain('lead-249'));
+      await run.until(() => expect(run.aside()).toHaveLength(1));
+      const error = { message: 'status 422' };
+      expect(run.aside()).toMatchObject([{ topic: expect.any(String), payload: { id: wrong }, error }]);
+      await addLeads(run.service, 1, 'later');
+      await run.until(() => expect(run.started.at(-1)).toBe('later-0'));
+      expect(run.countOf(wrong)).toBe(5);
+      expect(run.started.filter((id) => id !== wrong)).toEqual([
+        ...run.ids.filter((id) => id !== wrong),
+        'later-0',
+      ]);
+    },
+  );
+
+  it('puts no lead aside while your nodes fail for all, as in an outage', async () => {
+    let isDown = true;
+    const run = await startWith((id) => (isDown && Number(id.replace('lead-', '')) >= 50 ? 503 : 200));
+    await run.until(() => expect(run.countOf('lead-50')).toBeGreaterThan(8));
+    isDown = false;
+    const handled = run.started.length;
+    await run.until(() => expect(run.started.at(-1)).toBe('lead-249'));
+    expect(run.aside()).toEqual([]);
+    expect(run.started.slice(0, 50)).toEqual(run.ids.slice(0, 50));
+    expect(new Set(run.started.slice(handled))).toEqual(new Set(run.ids.slice(50)));
   });
 });
