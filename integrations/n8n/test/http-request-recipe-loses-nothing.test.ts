@@ -1,7 +1,7 @@
 import type { IDataObject } from 'n8n-workflow';
 import { describe, expect, it } from 'vitest';
 import { startService } from '../../../packages/testing/harness/service.ts';
-import { nodesAfter, recipe, runRecipe } from './http-request-recipe.ts';
+import { handledBy, recipe, runRecipe, type UserNodes } from './http-request-recipe.ts';
 
 const bunch = (count: number) => Array.from({ length: count }, () => ({}));
 const times = (leads: readonly IDataObject[]) => leads.map(({ createdAt }) => Date.parse(String(createdAt)));
@@ -16,7 +16,12 @@ async function begin() {
   };
   const memory: IDataObject = {};
   const handled: number[] = [];
-  const run = () => runRecipe(connection, memory, (leads) => handled.push(...times(leads)));
+  const run = () =>
+    runRecipe(
+      connection,
+      memory,
+      handledBy((leads) => void handled.push(...times(leads))),
+    );
   return { service, connection, memory, handled, run };
 }
 
@@ -36,24 +41,74 @@ describe('the workflow with the HTTP Request node', () => {
     expect(handled).toEqual(arrived);
   });
 
-  it('remembers after your nodes have done their work, so that leads come again when they fail', async () => {
-    expect(nodesAfter('New leads')).toEqual(['Only leads of Leadtap']);
-    expect(nodesAfter('Only leads of Leadtap')).toEqual(['Your nodes here', 'Remember the last lead']);
-    const { service, connection, memory, handled, run } = await begin();
-    const arrived = await service.add(...bunch(2));
-    const failing = runRecipe(connection, memory, () => {
-      throw new Error('a node of yours failed');
+  const fail = () => {
+    throw new Error('a node of yours failed');
+  };
+  const DONE = 'When all nodes are done';
+  const to = (node: string, index = 0) => [{ node, index }];
+  const YOUR_NODES: readonly (readonly [name: string, (height: number) => UserNodes])[] = [
+    ['one node', (height) => handledBy(fail, height)],
+    [
+      'the second branch, after both were joined',
+      (height) => ({
+        height,
+        nodes: { 'Your nodes here': ([one, ...more]) => [one ? [one] : [], more], other: fail },
+        connections: {
+          'Your nodes here': { main: [to(DONE, 2), to('other')] },
+          other: { main: [to(DONE, 2)] },
+        },
+      }),
+    ],
+    [
+      'a node that is connected to no other',
+      (height) => ({
+        height,
+        nodes: { 'Your nodes here': (leads) => [leads], other: fail },
+        connections: { 'Your nodes here': { main: [to('other')] } },
+      }),
+    ],
+  ];
+
+  describe.each(YOUR_NODES)('remembers nothing if this fails: %s', (_name, yourNodes) => {
+    it.each([-500, 0, 500])('at the height %i on the canvas', async (height) => {
+      const { service, connection, memory, handled, run } = await begin();
+      const arrived = await service.add(...bunch(2));
+      await expect(runRecipe(connection, memory, yourNodes(height))).rejects.toThrow(
+        'a node of yours failed',
+      );
+      expect(memory).toEqual({});
+      await run();
+      expect(handled).toEqual(arrived);
     });
-    await expect(failing).rejects.toThrow('a node of yours failed');
-    await run();
-    expect(handled).toEqual(arrived);
+  });
+
+  it('has your nodes and the one that remembers in one line', () => {
+    const targetsOf = (name: string) => recipe.connections[name]?.main.flat().map(({ node }) => node);
+    expect(targetsOf('Only leads of Leadtap')).toEqual(['Your nodes here', DONE]);
+    expect(targetsOf('Your nodes here')).toEqual([DONE]);
+    expect(targetsOf(DONE)).toEqual(['Remember the last lead']);
+  });
+
+  it('remembers leads that your nodes drop or change', async () => {
+    const { service, connection, memory } = await begin();
+    const arrived = await service.add(...bunch(3));
+    const seen: number[] = [];
+    const drop: UserNodes = {
+      nodes: {
+        'Your nodes here': (leads) => {
+          seen.push(...times(leads));
+          return [[]];
+        },
+      },
+    };
+    for (let runs = 0; runs < 3; runs += 1) await runRecipe(connection, memory, drop);
+    expect(seen).toEqual(arrived);
   });
 
   it('remembers nothing when the request fails', async () => {
     const { connection, memory } = await begin();
-    await expect(runRecipe({ ...connection, token: 'made-up' }, memory, () => undefined)).rejects.toThrow(
-      '401',
-    );
+    const refused = runRecipe({ ...connection, token: 'made-up' }, memory, handledBy(fail));
+    await expect(refused).rejects.toThrow('401');
     expect(memory).toEqual({});
   });
 

@@ -23,7 +23,12 @@ interface Recipe {
   readonly name: string;
   readonly active: boolean;
   readonly nodes: readonly RecipeNode[];
-  readonly connections: Record<string, { readonly main: readonly (readonly { node: string }[])[] }>;
+  readonly connections: Record<string, { readonly main: readonly (readonly Target[])[] }>;
+}
+
+interface Target {
+  readonly node: string;
+  readonly index: number;
 }
 
 export const recipe: Recipe = JSON.parse(readFileSync(FILE, 'utf8'));
@@ -32,13 +37,6 @@ function parametersOf(name: string): RecipeNode['parameters'] {
   const node = recipe.nodes.find((one) => one.name === name);
   if (!node) throw new Error(`the recipe has no node ${name}`);
   return node.parameters;
-}
-
-/** What the output of a node goes to, in the order in which n8n runs it: from the top. */
-export function nodesAfter(name: string): string[] {
-  const height = (node: string) => recipe.nodes.find((one) => one.name === node)?.position[1] ?? 0;
-  const targets = recipe.connections[name]?.main[0]?.map(({ node }) => node) ?? [];
-  return targets.toSorted((one, other) => height(one) - height(other));
 }
 
 const node: INode = { id: '', name: 'New leads', type: '', typeVersion: 1, position: [0, 0], parameters: {} };
@@ -57,11 +55,20 @@ const resolve = (value: string, json: IDataObject, $response: IDataObject = {}):
 type Item = { readonly json: IDataObject };
 
 /** A Code node: its program with what n8n puts at its hand. */
-function runCode(name: string, items: readonly Item[], settings: IDataObject, memory: IDataObject): Item[] {
-  const $input = { first: () => items[0], last: () => items.at(-1), all: () => items };
-  const $ = (node: string) => ({ first: () => ({ json: node === 'Settings' ? settings : {} }) });
+function runCode(
+  name: string,
+  items: readonly Item[],
+  outputs: ReadonlyMap<string, readonly Item[]>,
+  memory: IDataObject,
+): Item[] {
+  const access = (list: readonly Item[]) => ({
+    first: () => list[0],
+    last: () => list.at(-1),
+    all: () => list,
+  });
+  const $ = (node: string) => access(outputs.get(node) ?? []);
   const program = new Function('$input', '$', '$getWorkflowStaticData', parametersOf(name).jsCode);
-  return program($input, $, () => memory);
+  return program(access(items), $, () => memory);
 }
 
 /** The HTTP Request node: one item for each page, with its headers. */
@@ -120,21 +127,92 @@ export interface Connection {
   readonly token: string;
 }
 
-/** One run of the workflow that is to be imported. `memory` is its static data, which n8n keeps between runs. */
+/** A node that people add: what it gives to each of its outputs. */
+export type UserNode = (leads: IDataObject[]) => readonly (readonly IDataObject[])[];
+
+export interface UserNodes {
+  /** They take the place of “Your nodes here”, which is the first one. */
+  readonly nodes: Readonly<Record<string, UserNode>>;
+  /** Without them, each output of the first one goes where that of “Your nodes here” goes. */
+  readonly connections?: Recipe['connections'];
+  /** On the canvas, from the top; the other nodes stand at 0. */
+  readonly height?: number;
+}
+
+const YOURS = 'Your nodes here';
+
+/**
+ * One run of the workflow that is to be imported, in the order of n8n (`executionOrder` v1 in workflow-execute.ts): a node puts
+ * those after it on a stack, the topmost on top. One with several inputs waits for all of them, or until the stack is empty.
+ * `memory` is its static data, which n8n keeps between runs.
+ */
 export async function runRecipe(
   { baseUrl, startFrom, token }: Connection,
   memory: IDataObject,
-  handle: (leads: IDataObject[]) => void,
+  { nodes, connections = {}, height = 0 }: UserNodes,
 ): Promise<void> {
-  const settings = { baseUrl, startFrom };
-  const [where] = runCode('Since the last lead', [{ json: settings }], settings, memory);
-  const pages = await requestPages(where?.json ?? {}, token);
-  const [check = ''] = nodesAfter('New leads');
-  const leads = runCode(check, pages, settings, memory);
-  // n8n runs no node without items.
-  if (leads.length === 0) return;
-  for (const name of nodesAfter(check)) {
-    if (name === 'Your nodes here') handle(leads.map(({ json }) => json));
-    else runCode(name, leads, settings, memory);
+  const wires = { ...recipe.connections, ...connections };
+  const outputs = new Map<string, Item[]>();
+  const stack: { readonly name: string; readonly items: readonly Item[] }[] = [];
+  const waiting = new Map<string, (readonly Item[] | null)[]>();
+  const heightOf = (name: string) =>
+    nodes[name] ? height : (recipe.nodes.find((one) => one.name === name)?.position[1] ?? 0);
+  const inputsOf = (name: string) =>
+    Math.max(
+      ...Object.values(wires).flatMap(({ main }) =>
+        main.flat().flatMap((target) => (target.node === name ? [target.index + 1] : [])),
+      ),
+    );
+
+  const runNode = async (name: string, items: readonly Item[]): Promise<Item[][]> => {
+    const user = nodes[name];
+    if (user) return user(items.map(({ json }) => json)).map((list) => list.map((json) => ({ json })));
+    const { type } = recipe.nodes.find((one) => one.name === name) ?? {};
+    if (type === 'n8n-nodes-base.scheduleTrigger') return [[{ json: {} }]];
+    if (type === 'n8n-nodes-base.set') return [[{ json: { baseUrl, startFrom } }]];
+    if (type === 'n8n-nodes-base.httpRequest') return [await requestPages(items[0]?.json ?? {}, token)];
+    if (type === 'n8n-nodes-base.code') return [runCode(name, items, outputs, memory)];
+    if (type === 'n8n-nodes-base.merge') return [[...items]];
+    throw new Error(`no node ${name}, or one of a type that is not known here: ${type}`);
+  };
+
+  const add = ({ node: name, index }: Target, items: readonly Item[]) => {
+    const count = inputsOf(name);
+    if (count === 1) return void stack.push({ name, items });
+    const inputs = waiting.get(name) ?? Array.from({ length: count }, () => null);
+    inputs[index] = items;
+    waiting.set(name, inputs);
+    if (!inputs.includes(null)) start(name);
+  };
+  const start = (name: string) => {
+    stack.push({ name, items: (waiting.get(name) ?? []).flatMap((items) => items ?? []) });
+    waiting.delete(name);
+  };
+
+  stack.push({ name: 'Every 2 minutes', items: [] });
+  for (let next = stack.pop(); next; next = stack.pop()) {
+    const results = await runNode(next.name, next.items);
+    outputs.set(next.name, results[0] ?? []);
+    // n8n runs no node without items.
+    const targets = results.flatMap((items, output) =>
+      items.length === 0 ? [] : (wires[next.name]?.main[output] ?? []).map((target) => ({ target, items })),
+    );
+    for (const { target, items } of targets.toSorted(
+      (a, b) => heightOf(b.target.node) - heightOf(a.target.node),
+    ))
+      add(target, items);
+    const [oldest] = waiting.keys();
+    if (stack.length === 0 && oldest !== undefined) start(oldest);
   }
 }
+
+/** One node that hands its leads on. */
+export const handledBy = (handle: (leads: IDataObject[]) => void, height = 0): UserNodes => ({
+  height,
+  nodes: {
+    [YOURS]: (leads) => {
+      handle(leads);
+      return [leads];
+    },
+  },
+});

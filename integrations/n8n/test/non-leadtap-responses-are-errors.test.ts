@@ -7,7 +7,7 @@ import {
   UNDECODABLE_LINKS,
 } from '../../../packages/testing/integrations/foreign-answers.ts';
 import { addLeads } from '../../../packages/testing/integrations/new-leads.ts';
-import { runRecipe } from './http-request-recipe.ts';
+import { handledBy, runRecipe } from './http-request-recipe.ts';
 import { makeWorkflow } from './workflow.ts';
 
 async function start() {
@@ -50,7 +50,12 @@ describe.each(FOREIGN_ANSWERS)('200 with $name', (foreign: ForeignAnswer) => {
     const connection = { baseUrl, token, startFrom: '2020-01-01T00:00:00Z' };
     const memory = {};
     const handled: string[] = [];
-    const run = () => runRecipe(connection, memory, (leads) => handled.push(...idsOf(leads)));
+    const run = () =>
+      runRecipe(
+        connection,
+        memory,
+        handledBy((leads) => void handled.push(...idsOf(leads))),
+      );
     const ids = await addLeads(service, 3, 'lead');
     await run();
     expect(handled).toEqual(ids);
