@@ -8,7 +8,7 @@ interface RecipeNode extends Omit<INode, 'parameters'> {
   readonly parameters: INodeParameters & {
     readonly jsCode: string;
     readonly url: string;
-    readonly queryParameters: { readonly parameters: readonly { name: string; value: string }[] };
+    readonly queryParameters?: { readonly parameters: readonly { name: string; value: string }[] };
     readonly options: {
       readonly response: { readonly response: { readonly fullResponse: boolean } };
       readonly pagination: {
@@ -77,10 +77,11 @@ async function requestPages(json: IDataObject, token: string): Promise<Item[]> {
   const { nextURL, completeExpression, maxRequests } = options.pagination.pagination;
   expect(options.response.response.fullResponse).toBe(true);
   let address = new URL(String(resolve(url, json)));
-  for (const { name, value } of queryParameters.parameters)
-    address.searchParams.set(name, String(resolve(value, json)));
   const pages: Item[] = [];
   for (;;) {
+    // n8n 2.8 also adds them to the URL of the next page, which has them already.
+    for (const { name, value } of queryParameters?.parameters ?? [])
+      address.searchParams.append(name, String(resolve(value, json)));
     const response = await fetch(address, { headers: { authorization: `Bearer ${token}` } });
     const body = bodyOf(response, await response.text());
     const answer = {
