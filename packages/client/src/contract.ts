@@ -202,7 +202,7 @@ export interface HookRequest {
   /** Leads created after it are announced or sent, in the forms of `since` of a poll. Default: after the newest lead that the user may see. */
   readonly since?: string | null;
   /** Default: `event`. */
-  readonly send?: 'event' | 'leads' | 'lead';
+  readonly send?: 'event' | 'lead';
 }
 
 /** A webhook subscription, and the secret of its events. */
@@ -211,8 +211,8 @@ export interface SubscribedHook {
   readonly id: string;
   /** Where its events are sent. */
   readonly url: string;
-  /** `event`: that there are new leads, so that the receiver polls. `leads`: the new leads, up to 100 in a request. `lead`: each new lead in a request of its own. */
-  readonly send: 'event' | 'leads' | 'lead';
+  /** `event`: that there are new leads, so that the receiver polls. `lead`: each new lead in a request of its own. */
+  readonly send: 'event' | 'lead';
   /** The secret of the signatures of its events, in the form of Standard Webhooks. */
   readonly secret: string;
   /** Leads created after it are announced or sent. */
@@ -227,8 +227,8 @@ export interface Hook {
   readonly id: string;
   /** Where its events are sent. */
   readonly url: string;
-  /** `event`: that there are new leads, so that the receiver polls. `leads`: the new leads, up to 100 in a request. `lead`: each new lead in a request of its own. */
-  readonly send: 'event' | 'leads' | 'lead';
+  /** `event`: that there are new leads, so that the receiver polls. `lead`: each new lead in a request of its own. */
+  readonly send: 'event' | 'lead';
   /** `active`: the last event was accepted, or there was none. `failing`: it was not, and is sent again later. `disabled`: it was not accepted for 3 days, or, if leads are sent, the receiver answered 410; subscribe again. */
   readonly state: 'active' | 'failing' | 'disabled';
   /** Leads created up to here were announced or sent, and accepted, or are not to be announced. */
@@ -259,26 +259,6 @@ export interface HookEventData {
   readonly through: string;
   /** The URL of the poll that returns the new leads. */
   readonly poll: string;
-}
-
-/** New leads. */
-export interface HookLeadsEvent {
-  readonly type: 'leads.created';
-  /** When this attempt was sent. */
-  readonly timestamp: string;
-  readonly data: HookLeadsEventData;
-}
-
-/** New leads, and where they are. */
-export interface HookLeadsEventData {
-  /** The id of the subscription. */
-  readonly hookId: string;
-  /** Leads up to here were accepted before. */
-  readonly since: string;
-  /** The end of the range: the `createdAt` of the last lead, unless later ones were deleted or hidden meanwhile. */
-  readonly through: string;
-  /** The leads after `since`, up to `through`, oldest first. Empty only in a test event. */
-  readonly leads: readonly Lead[];
 }
 
 /** A lead that is sent. All fields are optional. With the `id` of an existing lead it is an update: fields that are left out keep their values, null resets them. */

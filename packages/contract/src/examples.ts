@@ -3,16 +3,7 @@ import { exampleRequestId } from './headers.ts';
 import { LEAD_FIELDS } from './lead-fields.ts';
 import { PROBLEMS, type ProblemCode, problemType } from './problems.ts';
 import { SINCE_EXAMPLE } from './query.ts';
-import type {
-  Consumers,
-  Hook,
-  HookEvent,
-  HookLeadsEvent,
-  Lead,
-  Problem,
-  SubscribedHook,
-  WrittenLeads,
-} from './schemas.ts';
+import type { Consumers, Hook, HookEvent, Lead, Problem, SubscribedHook, WrittenLeads } from './schemas.ts';
 
 /** A complete lead without nulls, for samples. */
 export const sampleLead = Object.fromEntries(LEAD_FIELDS.map(({ name, sample }) => [name, sample])) as Lead;
@@ -121,17 +112,6 @@ export const exampleHookEvent: HookEvent = {
     since: exampleSubscribedHook.since,
     through: exampleHook.announcedThrough,
     poll: 'https://leads.example.com/automation/new-leads?since=2026-03-02T09:30:00.001Z&limit=100',
-  },
-};
-
-export const exampleHookLeadsEvent: HookLeadsEvent = {
-  type: 'leads.created',
-  timestamp: '2026-03-02T09:30:00.105Z',
-  data: {
-    hookId: exampleHook.id,
-    since: '2026-03-02T09:21:07.440Z',
-    through: exampleLead.createdAt,
-    leads: [exampleLead],
   },
 };
 

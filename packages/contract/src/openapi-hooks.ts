@@ -2,7 +2,6 @@
 import {
   exampleHook,
   exampleHookEvent,
-  exampleHookLeadsEvent,
   exampleHookRequest,
   exampleLead,
   exampleSubscribedHook,
@@ -51,7 +50,7 @@ export const hooksPath = (requestId: Parameter): PostPathItem => ({
   post: {
     operationId: 'subscribeHook',
     summary: 'Subscribe a webhook',
-    description: `From now on, the service sends the event \`leads.available\` to the URL when there are new leads that the user may see. The event contains no lead: it tells the receiver to poll. With \`send\`, it sends the leads instead. The same URL and \`send\` of the same token again is the same subscription, enabled again. It ends with its token. A user may have ${MAX_HOOKS_PER_USER}. The token needs the scope \`leads:read\`; the body may have ${MAX_HOOK_BYTES / 1024} KiB. It counts as a request. If the operator has switched webhooks off (\`LEADTAP_HOOKS=off\`), the response is 404.`,
+    description: `From now on, the service sends the event \`leads.available\` to the URL when there are new leads that the user may see. The event contains no lead: it tells the receiver to poll. With \`"send": "lead"\`, it sends each lead instead. The same URL and \`send\` of the same token again is the same subscription, enabled again. It ends with its token. A user may have ${MAX_HOOKS_PER_USER}. The token needs the scope \`leads:read\`; the body may have ${MAX_HOOK_BYTES / 1024} KiB. It counts as a request. If the operator has switched webhooks off (\`LEADTAP_HOOKS=off\`), the response is 404.`,
     tags: ['hooks'],
     security: [{ bearer: [] }],
     requestBody: {
@@ -191,14 +190,6 @@ export const leadsAvailable = webhook({
 const CARRIED =
   'Answer 2xx within 10 seconds when you have stored it. The next request begins then. Without such an answer, it is sent again: at least once, in order, never skipped.';
 const DISABLED = 'The subscription is disabled, and keeps its position. Subscribe again to continue.';
-
-export const leadsCreated = webhook({
-  operationId: 'leadsCreated',
-  summary: 'New leads',
-  description: `Sent to the URL of a subscription with \`"send": "leads"\`. ${CARRIED}`,
-  ...{ schema: 'HookLeadsEvent', example: exampleHookLeadsEvent, repeated: 'event' },
-  gone: DISABLED,
-});
 
 export const leadCreated = webhook({
   operationId: 'leadCreated',

@@ -2,7 +2,6 @@ import {
   exampleConsumers,
   exampleHook,
   exampleHookEvent,
-  exampleHookLeadsEvent,
   exampleHookRequest,
   exampleLead,
   exampleNewLead,
@@ -13,7 +12,7 @@ import { componentHeaders, exampleRequestId, headersOfStatus } from './headers.t
 import { MAX_LEADS_PER_PAGE, MAX_WAIT_S } from './limits.ts';
 import { consumersPath } from './openapi-consumers.ts';
 import { findPath } from './openapi-find.ts';
-import { hookPath, hooksPath, leadCreated, leadsAvailable, leadsCreated } from './openapi-hooks.ts';
+import { hookPath, hooksPath, leadCreated, leadsAvailable } from './openapi-hooks.ts';
 import { intakePath } from './openapi-intake.ts';
 import { POLL_CODES, problemResponses } from './openapi-responses.ts';
 import type { MediaType, OpenApi, Operation, Parameter, Response, Schema, Server } from './openapi-types.ts';
@@ -25,8 +24,6 @@ import {
   Hook,
   HookEvent,
   HookEventData,
-  HookLeadsEvent,
-  HookLeadsEventData,
   HookRequest,
   Lead,
   LeadError,
@@ -52,9 +49,7 @@ type ComponentName =
   | 'SubscribedHook'
   | 'Hook'
   | 'HookEvent'
-  | 'HookEventData'
-  | 'HookLeadsEvent'
-  | 'HookLeadsEventData';
+  | 'HookEventData';
 type IntakeComponentName = 'NewLead' | 'WrittenLead' | 'WrittenLeads';
 
 /** The schemas under `components`: wherever they occur, a reference replaces them. */
@@ -62,7 +57,6 @@ const COMPONENTS: Readonly<Record<ComponentName | IntakeComponentName, object>> 
   ...{ Lead, LeadStatus, Problem, ParameterError, LeadError },
   ...{ NewLead, WrittenLead, WrittenLeads, Consumer, Consumers },
   ...{ HookRequest, SubscribedHook, Hook, HookEvent, HookEventData },
-  ...{ HookLeadsEvent, HookLeadsEventData },
 };
 
 const NAMES = Object.keys(COMPONENTS) as readonly (keyof typeof COMPONENTS)[];
@@ -128,8 +122,6 @@ const componentSchemas: Readonly<Record<ComponentName, Schema>> = {
   Hook: { ...openApiSchema(Hook), examples: [exampleHook] },
   HookEvent: { ...openApiSchema(HookEvent), examples: [exampleHookEvent] },
   HookEventData: openApiSchema(HookEventData),
-  HookLeadsEvent: { ...openApiSchema(HookLeadsEvent), examples: [exampleHookLeadsEvent] },
-  HookLeadsEventData: openApiSchema(HookLeadsEventData),
 };
 
 const intakeSchemas: Readonly<Record<IntakeComponentName, Schema>> = {
@@ -280,7 +272,7 @@ export function openApiDocument(version: string, serverUrl?: string, hasIntake =
       [`${HOOKS_PATH}/{id}`]: hookPath(requestId),
       ...(hasIntake && { [LEADS_PATH]: intakePath(requestId) }),
     },
-    webhooks: { 'leads.available': leadsAvailable, 'leads.created': leadsCreated, lead: leadCreated },
+    webhooks: { 'leads.available': leadsAvailable, lead: leadCreated },
     components: {
       securitySchemes: {
         bearer: {

@@ -194,7 +194,8 @@ export const PROBLEMS = {
       'url-not-https': `The \`url\` does not begin with \`https://\`. ${LIST_ORIGIN}`,
       'url-with-port': `The \`url\` has a port. Events are sent to port 443 only. ${LIST_ORIGIN}`,
       'url-not-plain': 'The `url` does not begin with `https://` and a plain host name.',
-      'send-unknown': 'The `send` is none of `event`, `leads` and `lead`.',
+      'send-unknown':
+        'The `send` is neither `event` nor `lead`. For many leads in a response, choose `event`, and poll.',
       'since-not-a-time': `The \`since\` is not an ISO 8601 date-time, such as ${SINCE_EXAMPLE}.`,
       'since-in-future': 'The `since` is in the future: leads until then would never be sent.',
     },

@@ -11,7 +11,7 @@ export const CONSUMERS_PATH = '/automation/consumers';
 export const HOOKS_PATH = '/automation/hooks';
 
 /** What a webhook subscription sends. */
-export const HOOK_SENDS = ['event', 'leads', 'lead'] as const;
+export const HOOK_SENDS = ['event', 'lead'] as const;
 export type HookSend = (typeof HOOK_SENDS)[number];
 
 /** The path below `{base_url}` that leads are sent to. */

@@ -217,7 +217,7 @@ const hookSend = () =>
     type: 'string',
     enum: [...HOOK_SENDS],
     description:
-      '`event`: that there are new leads, so that the receiver polls. `leads`: the new leads, up to 100 in a request. `lead`: each new lead in a request of its own.',
+      '`event`: that there are new leads, so that the receiver polls. `lead`: each new lead in a request of its own.',
   });
 const hookState = () =>
   Type.Unsafe<(typeof HOOK_STATES)[number]>({
@@ -464,34 +464,6 @@ export const HookEvent = Type.Object(
 );
 
 export type HookEvent = Static<typeof HookEvent>;
-
-export const HookLeadsEventData = Type.Object(
-  {
-    hookId: hookId(),
-    since: isoTime('Leads up to here were accepted before.'),
-    through: isoTime(
-      'The end of the range: the `createdAt` of the last lead, unless later ones were deleted or hidden meanwhile.',
-    ),
-    leads: Type.Unsafe<Lead[]>(
-      Type.Array(Lead, {
-        maxItems: MAX_LEADS_PER_PAGE,
-        description: 'The leads after `since`, up to `through`, oldest first. Empty only in a test event.',
-      }),
-    ),
-  },
-  { additionalProperties: false, description: 'New leads, and where they are.' },
-);
-
-export const HookLeadsEvent = Type.Object(
-  {
-    type: Type.Unsafe<'leads.created'>({ type: 'string', enum: ['leads.created'] }),
-    timestamp: isoTime('When this attempt was sent.'),
-    data: HookLeadsEventData,
-  },
-  { additionalProperties: false, description: 'New leads.' },
-);
-
-export type HookLeadsEvent = Static<typeof HookLeadsEvent>;
 
 export const ParameterError = Type.Object(
   {

@@ -1,5 +1,5 @@
 /** Long synchronous work in parts, so that other requests are answered between them. */
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 
 /** Runs work one after the other. Companies take turns, so that one with much work does not delay the others. */
 export class CompanyQueue {
@@ -34,6 +34,42 @@ const turns = new CompanyQueue();
  * under way would run in one turn.
  */
 export const takeTurn = (companyId = ''): Promise<void> => turns.run(companyId, () => nextTurn());
+
+/** Runs synchronous work, and adds its time. */
+type Measure = <Result>(work: () => Result) => Result;
+
+/**
+ * Work without end, such as leads for fast receivers: one piece at a time, and after each a pause that is a multiple of its processor time,
+ * so that a part of the processor is left for all else.
+ */
+export class PacedQueue {
+  readonly #queue = new CompanyQueue();
+  readonly #pauseFactor: number;
+
+  constructor(pauseFactor: number) {
+    this.#pauseFactor = pauseFactor;
+  }
+
+  /** Runs a piece in a turn of the event loop. Only what is measured counts for the pause. */
+  run<Result>(companyId: string, piece: (measure: Measure) => Promise<Result>): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      void this.#queue.run(companyId, async () => {
+        let spentMs = 0;
+        const measure: Measure = (work) => {
+          const begunAt = performance.now();
+          try {
+            return work();
+          } finally {
+            spentMs += performance.now() - begunAt;
+          }
+        };
+        await takeTurn(companyId);
+        await piece(measure).then(resolve, reject);
+        if (spentMs > 0) await delay(spentMs * this.#pauseFactor);
+      });
+    });
+  }
+}
 
 /** So many leads are processed in one turn of the event loop: 2 ms for leads of 1 kB. */
 const MAX_LEADS_PER_TURN = 25;

@@ -76,7 +76,6 @@ export const hookChecks = [
         ...{
           announcedThrough: START - 7,
           announcedSince: null,
-          attemptedThrough: null,
           lastEventAt: null,
           lastStatus: null,
         },
@@ -154,7 +153,7 @@ export const hookChecks = [
         hook: {
           ...{ ...first, tokenExpiresAt: START + 99, baseUrl: 'https://b', createdAt: START + 60 },
           announcedThrough: START - 5,
-          ...{ announcedSince: null, attemptedThrough: null, lastEventAt: START, lastStatus: 500 },
+          ...{ announcedSince: null, lastEventAt: START, lastStatus: 500 },
           ...{ failures: 0, failingSince: null, disabledAt: null },
           ...{ notBefore: START + 50, checkAt: START + 60, remindAt: null },
         },
@@ -248,7 +247,7 @@ export const hookChecks = [
       const again = await hooks.subscribe(own('c', { tokenExpiresAt: START + 99 }), MAX);
       assert(again.kind === 'known');
       assert.deepEqual([again.hook.id, again.hook.tokenExpiresAt], [first.hook.id, START + 9]);
-      for (const rest of [{ url: `${url}d` }, { send: 'leads' as const }, { userId: 'seller' }])
+      for (const rest of [{ url: `${url}d` }, { send: 'event' as const }, { userId: 'seller' }])
         assert.equal((await hooks.subscribe(own(`other-${Object.keys(rest)}`, rest), MAX)).kind, 'created');
       // Another token, and one that has expired.
       await subscribe(hooks, 'e', { url, send: 'lead' });
@@ -772,7 +771,7 @@ export const hookChecks = [
     'hooks: what a hook sends is part of its identity, and of each list; one that sends leads keeps its start',
     async ({ hooks }) => {
       const url = 'https://hooks.example.com/same';
-      for (const send of ['event', 'leads', 'lead'] as const) {
+      for (const send of ['event', 'lead'] as const) {
         const created = await subscribe(hooks, send, { url, send, since: START - 7 });
         assert.deepEqual([created.url, created.send], [url, send]);
         assert.equal(created.announcedSince, send === 'event' ? null : START - 7);
@@ -784,32 +783,13 @@ export const hookChecks = [
       const listed = (await list(hooks)).map(({ hook }) => [hook.id, hook.url, hook.send]);
       assert.deepEqual(
         listed,
-        ['event', 'lead', 'leads'].map((send) => [send, url, send]),
+        ['event', 'lead'].map((send) => [send, url, send]),
       );
     },
   ),
 
   checkHooks(
-    'hooks: a claim of one that sends leads ends at the newest lead, and a repetition where the first one did',
-    async ({ store, hooks, claim }) => {
-      await subscribe(hooks, 'a', { send: 'leads', since: 0 });
-      const [first] = await stamp(store, [lead('1')]);
-      const [due] = await claim(hooks);
-      assert(due);
-      assert.deepEqual([due.through, due.hook.attemptedThrough], [first, null]);
-      assert.equal((await hooks.find('a'))?.attemptedThrough, first);
-      const [, last] = await stamp(store, [lead('2'), lead('3')]);
-      const [again] = await claim(hooks, START + CLAIM_MS);
-      assert(again);
-      assert.deepEqual([again.through, again.hook.attemptedThrough], [first, first]);
-      await hooks.settle([accepted(again, { announcedSince: 0, notBefore: START, checkAt: START })]);
-      const [next] = await claim(hooks, START + CLAIM_MS);
-      assert.deepEqual([next?.hook.announcedThrough, next?.through], [first, last]);
-    },
-  ),
-
-  checkHooks(
-    'hooks: the leads of a claim are those of the range that the user may see now, oldest first',
+    'hooks: the lead of a claim is the first one after a time that the user may see now',
     async ({ store, hooks, claim, clock }) => {
       const places = [{}, { branchId: 'north' }, { departmentId: 'sales' }, { branchId: 'south' }];
       const users = ['boss', 'north-lead', 'seller'];
@@ -821,55 +801,62 @@ export const hookChecks = [
       await stamp(store, [lead('rival', { companyId: 'globex' })]);
       const [first = 0, , third = 0, last = 0] = times;
       const due = await claim(hooks, START, { claimMs: 100 });
-      const read = async (id: string, after = 0, through = last, limit = 10) => {
+      const read = async (id: string, after = 0) => {
         const hook = due.find((one) => one.hook.id === id)?.hook;
         assert(hook);
-        return (await hooks.readLeads({ hook, after, through, limit })).map((one) => one.id);
+        return (await hooks.readLead(hook, after))?.id;
       };
-      assert.deepEqual(await Promise.all(users.map((id) => read(id))), [
-        ['0', '1', '2', '3'],
-        ['1', '2'],
-        ['2'],
-      ]);
-      assert.deepEqual(await read('boss', first, third), ['1', '2']);
-      assert.deepEqual(await read('boss', 0, last, 1), ['0']);
-      const [hook] = due;
-      const page = await store.readPage({
-        scope: { level: 'COMPANY', companyId: 'acme' },
-        since: 0,
-        limit: 1,
-      });
-      assert(hook);
-      assert.deepEqual(await hooks.readLeads({ ...hook, after: 0, through: first, limit: 1 }), page.leads);
+      assert.deepEqual(await Promise.all(users.map((id) => read(id))), ['0', '1', '2']);
+      assert.deepEqual(await Promise.all(users.map((id) => read(id, first))), ['1', '1', '2']);
+      assert.deepEqual(await Promise.all(users.map((id) => read(id, third))), ['3', undefined, undefined]);
+      assert.equal(await read('boss', last), undefined);
+      const [one] = due;
+      assert(one);
+      const scope = { level: 'COMPANY', companyId: 'acme' } as const;
+      const { leads } = await store.readPage({ scope, since: 0, limit: 1 });
+      assert.deepEqual([await hooks.readLead(one.hook, 0)], leads);
 
       await store.updateUser('boss', { accessLevel: 'BRANCH', branchId: 'south' });
-      assert.deepEqual(await read('boss'), ['3']);
+      assert.equal(await read('boss'), '3');
       await store.updateUser('boss', { plan: 'BASIC' });
-      assert.deepEqual(await read('boss'), []);
+      assert.equal(await read('boss'), undefined);
       await store.removeUser('seller');
-      assert.deepEqual(await read('seller'), []);
-      assert.deepEqual(await read('north-lead'), ['1', '2']);
+      assert.equal(await read('seller'), undefined);
+      assert.equal(await read('north-lead'), '1');
       // Another instance has claimed it.
       clock.now = START + 100;
       assert.equal((await claim(hooks, START + 100)).length, 1);
-      assert.deepEqual(await read('north-lead'), []);
+      assert.equal(await read('north-lead'), undefined);
     },
   ),
 
+  checkHooks('hooks: a position is stored while the claim goes on', async ({ store, hooks, claim }) => {
+    const [first = 0] = await stamp(store, [lead('1'), lead('2')]);
+    await subscribe(hooks, 'a', { send: 'lead', since: 0 });
+    const [due] = await claim(hooks);
+    assert(due);
+    const { hook } = due;
+    await hooks.settle([{ claimed: hook, progress: { ...hook, announcedThrough: first } }]);
+    assert.equal((await hooks.find('a'))?.announcedThrough, first);
+    assert.deepEqual(await claim(hooks), []);
+    assert.equal((await hooks.readLead(hook, first))?.id, '2');
+    await hooks.settle([{ claimed: hook, progress: { ...hook, notBefore: START } }]);
+    assert.equal((await hooks.find('a'))?.announcedThrough, 0);
+    await hooks.settle([{ claimed: hook, progress: { ...hook, announcedThrough: first } }]);
+    assert.equal((await hooks.find('a'))?.announcedThrough, 0, 'the claim had ended');
+  }),
+
   checkHooks('hooks: no lead is read for a token that has ended', async ({ store, hooks, claim, clock }) => {
-    const [created = 0] = await stamp(store, [lead('1')]);
+    await stamp(store, [lead('1')]);
     await subscribe(hooks, 'a', { tokenId: 'revoked', send: 'lead', since: 0 });
     await subscribe(hooks, 'b', { tokenId: 'expires', tokenExpiresAt: START + 9, send: 'lead', since: 0 });
     const due = await claim(hooks);
-    const read = () =>
-      Promise.all(due.map((one) => hooks.readLeads({ ...one, after: 0, through: created, limit: 1 })));
-    assert.deepEqual(
-      (await read()).map(({ length }) => length),
-      [1, 1],
-    );
+    const read = async () =>
+      (await Promise.all(due.map(({ hook }) => hooks.readLead(hook, 0)))).map((one) => one?.id);
+    assert.deepEqual(await read(), ['1', '1']);
     await store.revokeToken('revoked');
     clock.now = START + 9;
-    assert.deepEqual(await read(), [[], []]);
+    assert.deepEqual(await read(), [undefined, undefined]);
   }),
 
   checkHooks('hooks: are counted by state, and removed', async ({ hooks }) => {

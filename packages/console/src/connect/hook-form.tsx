@@ -1,4 +1,3 @@
-import type { HookSend } from '@leadtap/contract';
 import { useSignal } from '@preact/signals';
 import type { JSX, TargetedEvent } from 'preact';
 import { useId } from 'preact/hooks';
@@ -11,11 +10,6 @@ import { formatDay, formatRelative } from '../time.tsx';
 import { guides } from './guides.ts';
 import { Snippet } from './snippet.tsx';
 import { type Subscription, subscribe, subscription } from './subscriptions.ts';
-
-const CHOICES: readonly (readonly [send: HookSend, label: string, about: string])[] = [
-  ['lead', 'One request for each lead', 'The body is the lead. Right for automation platforms.'],
-  ['leads', 'Up to 100 leads in a request', 'Right for a program of yours that gets many leads.'],
-];
 
 interface HookFormProps {
   /** Of the page: its consumer is the webhook that is subscribed here. */
@@ -30,12 +24,11 @@ interface HookFormProps {
 export function HookForm({ name, label, isPrimary = false }: HookFormProps): JSX.Element {
   const id = useId();
   const url = useSignal('');
-  const send = useSignal<HookSend>('lead');
   const { value: current } = subscription;
   const state = current?.name === name ? current : undefined;
   const onSubmit = (event: TargetedEvent<HTMLFormElement>) => {
     event.preventDefault();
-    void subscribe(name, url.value.trim(), send.value);
+    void subscribe(name, url.value.trim());
   };
   return (
     <>
@@ -63,35 +56,19 @@ export function HookForm({ name, label, isPrimary = false }: HookFormProps): JSX
             {state?.kind === 'sending' ? 'Subscribing…' : 'Subscribe'}
           </button>
         </div>
-        <div class="send" role="radiogroup" aria-label="What is sent">
-          {CHOICES.map(([value, title, about]) => (
-            <label key={value} class="send-choice">
-              <input
-                type="radio"
-                name={`${id}-send`}
-                checked={send.value === value}
-                onChange={() => {
-                  send.value = value;
-                }}
-              />
-              <span>
-                {title} <span class="faint">{about}</span>
-              </span>
-            </label>
-          ))}
-        </div>
         <p id={`${id}-about`} class="faint">
-          New leads from now on. Each is sent until the address answers 2xx, in order, so none is lost.
+          New leads from now on, each in a request of its own: the body is the lead. Each is sent until the
+          address answers 2xx, in order, so none is lost.
         </p>
       </form>
-      <Lifetime url={url.value} send={send.value} />
+      <Lifetime url={url.value} />
       <Result state={state} />
     </>
   );
 }
 
 /** A subscription ends with its token. If that is soon, the operator makes one with a token of its own. */
-function Lifetime({ url, send }: { readonly url: string; readonly send: HookSend }): JSX.Element | null {
+function Lifetime({ url }: { readonly url: string }): JSX.Element | null {
   const { expiresAt, userId = 'ID' } = session.value?.claims ?? {};
   if (expiresAt === undefined) return null;
   if (expiryOf(expiresAt, now.value) === 'later')
@@ -103,7 +80,7 @@ function Lifetime({ url, send }: { readonly url: string; readonly send: HookSend
         operator runs:
       </p>
       <Snippet
-        code={`npx leadtap hooks add --user ${shellWord(userId)} --url ${shellWord(url.trim() || 'URL')} --send ${send}`}
+        code={`npx leadtap hooks add --user ${shellWord(userId)} --url ${shellWord(url.trim() || 'URL')}`}
       />
     </div>
   );

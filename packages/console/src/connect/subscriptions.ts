@@ -1,6 +1,6 @@
 /** Webhooks that get the leads themselves, subscribed with the token of this page. */
 import type { LeadtapError } from '@leadtap/client';
-import { HOOKS_PATH, type HookSend, type SubscribedHook } from '@leadtap/contract';
+import { HOOKS_PATH, type SubscribedHook } from '@leadtap/contract';
 import { effect, signal } from '@preact/signals';
 import { checkNow } from '../consumers/consumer-list.ts';
 import { chosenKeys } from '../consumers/expected.ts';
@@ -24,11 +24,11 @@ effect(() => {
   subscription.value = undefined;
 });
 
-export async function subscribe(name: string, url: string, send: HookSend): Promise<void> {
+export async function subscribe(name: string, url: string): Promise<void> {
   const subscriber = session.peek();
   if (!subscriber || subscription.peek()?.kind === 'sending') return;
   subscription.value = { name, kind: 'sending' };
-  const result = await post(subscriber.token, url, send);
+  const result = await post(subscriber.token, url);
   if (session.peek() !== subscriber) return;
   subscription.value = { name, ...result };
   if (result.kind !== 'subscribed') return;
@@ -36,12 +36,12 @@ export async function subscribe(name: string, url: string, send: HookSend): Prom
   checkNow();
 }
 
-async function post(token: string, url: string, send: HookSend): Promise<Subscription> {
+async function post(token: string, url: string): Promise<Subscription> {
   try {
     const response = await observedFetch(`${baseUrl}${HOOKS_PATH}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ url, send }),
+      body: JSON.stringify({ url, send: 'lead' }),
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     const body: SubscribedHook | undefined = await response.json().catch(() => undefined);

@@ -31,9 +31,8 @@ export const sendsLeads = ({ send }: Pick<ConsumerHook, 'send'>): boolean => sen
 
 const isSuccess = (status: number | null): boolean => status !== null && status >= 200 && status < 300;
 
-/** Whether the last attempt was. A claim stores its time before anything is sent. */
-export const isAccepted = ({ lastStatus, attemptedThrough, announcedThrough }: ConsumerHook): boolean =>
-  isSuccess(lastStatus) && (attemptedThrough ?? 0) <= announcedThrough;
+/** Whether the last attempt was. */
+export const isAccepted = ({ lastStatus }: ConsumerHook): boolean => isSuccess(lastStatus);
 
 /** Whether any attempt was. */
 export const hasAccepted = ({ lastStatus, announcedSince, announcedThrough }: ConsumerHook): boolean =>

@@ -1,6 +1,5 @@
 /** What a subscription and a claim store, given what a transaction has read. Pure: the time is a parameter. */
 import { createHash } from 'node:crypto';
-import { type Gap, positionOf } from '../consumers/store.ts';
 import type { DueHook, Hook, NewHook, SettledHook } from './store.ts';
 
 /** Of the token that `hooks add` issues for a hook. It ends with the hook. Who reads it cannot delete the hook. */
@@ -26,7 +25,7 @@ const createHook = (
   createdAt: now,
   announcedThrough: since ?? newest ?? 0,
   announcedSince: hook.send === 'event' ? null : (since ?? newest ?? 0),
-  ...{ attemptedThrough: null, lastEventAt: null, lastStatus: null },
+  ...{ lastEventAt: null, lastStatus: null },
   ...{ failures: 0, failingSince: null, disabledAt: null },
   ...{ notBefore: now, checkAt: now, remindAt: null },
 });
@@ -73,34 +72,8 @@ export interface ExaminedHook extends StoredHook {
   readonly newest: number | null;
   /** SQLite has 0 and 1. */
   readonly isDue: boolean | number;
-  readonly confirmedThrough: number | null;
-  readonly deliveredThrough: number | null;
-  /** JSON. */
-  readonly gaps: string | null;
-}
-
-/** Up to where the consumer has polled all that was announced. Null: it is not known. */
-function polledThroughOf({
-  announcedSince,
-  announcedThrough,
-  gaps,
-  ...positions
-}: ExaminedHook): number | null {
-  const position = positionOf(positions);
-  const skipped: readonly Gap[] = JSON.parse(gaps ?? '[]');
-  const starts = skipped
-    .filter(
-      ({ after, through }) =>
-        through > (announcedSince ?? announcedThrough) && (after ?? 0) < announcedThrough,
-    )
-    .map(({ after }) => after ?? 0);
-  return position === null ? null : Math.min(position, ...starts);
-}
-
-/** A request that may have been accepted is repeated with the same end, although more leads came meanwhile: it is the same request. */
-function attemptOf({ send, attemptedThrough, announcedThrough }: Hook, newest: number): number | null {
-  if (send === 'event') return null;
-  return attemptedThrough !== null && attemptedThrough > announcedThrough ? attemptedThrough : newest;
+  /** Up to where the consumer has polled all that was announced. Null: it is not known. */
+  readonly polledThrough: number | null;
 }
 
 /** What a claim stores, and what it returns. The time of the attempt is stored now, so that it is known if it does not end. */
@@ -112,21 +85,9 @@ export function claimHooks(
   const claimUntil = now + claimMs;
   const settled: SettledHook[] = [];
   const due: DueHook[] = [];
-  for (const row of rows) {
-    const {
-      companyId,
-      newest,
-      isDue: mayBeDue,
-      confirmedThrough: _c,
-      deliveredThrough: _d,
-      gaps: _g,
-      ...found
-    } = row;
+  for (const { companyId, newest, isDue, polledThrough, ...found } of rows) {
     const through = Math.max(newest ?? 0, found.announcedThrough);
-    const polledThrough = polledThroughOf(row);
-    const isDue = mayBeDue && (through > found.announcedThrough || (polledThrough ?? 0) < through);
-    // The consumer has skipped other leads than those that were announced.
-    const remindAt = mayBeDue && !isDue ? null : found.remindAt;
+    const { remindAt } = found;
     const nextCheckAt = remindAt !== null && remindAt > now ? remindAt : null;
     // There is a new lead, and the minute since the failure is not over.
     const isEarly = !isDue && found.notBefore > now && (found.checkAt ?? 0) > found.notBefore;
@@ -134,21 +95,15 @@ export function claimHooks(
     // What could not be announced was deleted, or the user may not see it any more.
     const isOver =
       !isDue && found.disabledAt === null && through === found.announcedThrough && nextCheckAt === null;
-    const failures = isOver ? { failures: 0, failingSince: null, attemptedThrough: null } : {};
-    const hook = {
-      ...found,
-      ...failures,
-      remindAt,
-      checkAt,
-      notBefore: isDue ? claimUntil : found.notBefore,
+    const failures = isOver ? { failures: 0, failingSince: null } : {};
+    const hook = { ...found, ...failures, checkAt, notBefore: isDue ? claimUntil : found.notBefore };
+    // A success is of the last attempt: until there is a response to this one, there is none.
+    const attempt = {
+      lastEventAt: now,
+      ...(found.send === 'lead' && !found.failures && { lastStatus: null }),
     };
-    const attemptedThrough = attemptOf(found, through);
-    const progress = isDue ? { ...hook, attemptedThrough, lastEventAt: now } : hook;
-    settled.push({ claimed: found, progress });
-    if (isDue)
-      due.push({
-        ...{ hook, companyId, through: attemptedThrough ?? through, polledThrough, claimedAt: now },
-      });
+    settled.push({ claimed: found, progress: isDue ? { ...hook, ...attempt } : hook });
+    if (isDue) due.push({ hook, companyId, through, polledThrough, claimedAt: now });
   }
   return { settled, due };
 }

@@ -13,7 +13,7 @@ import { VERSION } from '../version.ts';
 import { hasOwnToken } from './claim.ts';
 import { registerAdd } from './command/add.ts';
 import { createDelivery } from './deliver.ts';
-import { eventMessage, type HookMessage, leadsMessage, postMessage, testLeadMessage } from './event.ts';
+import { eventMessage, type HookMessage, postMessage, testLeadMessage } from './event.ts';
 import type { Outcome } from './rules.ts';
 import {
   type Hook,
@@ -38,8 +38,8 @@ export function registerHooks(program: Command, context: CommandContext): void {
     },
     help: `
 A webhook subscription tells an automation platform to poll when there are new leads, or sends it the leads: SEND is
-event, leads (up to 100 in a request) or lead (one in a request). HOST is the host of its URL; the rest of the URL is a
-secret. LEADS is pending if there are leads that were not announced or sent yet.
+event or lead (each lead in a request of its own). HOST is the host of its URL; the rest of the URL is a secret. LEADS
+is pending if there are leads that were not announced or sent yet.
 
   active    the last event was accepted, or there was none
   failing   it was not; RETRY says when it is sent again, - with the next lead
@@ -72,8 +72,8 @@ The token that \`leadtap hooks add\` has created for the subscription is revoked
     help: `
 The event is a real, signed one, but it announces no lead: its since and through are the same, so the poll that it
 asks for gets none. It shows whether the receiver accepts events; an automation may run without a lead. To see a lead
-arrive, use \`leadtap leads send-test\`. A subscription that sends leads gets an event with an empty list of leads; one
-that sends each lead alone gets a test lead, which is not stored. Its position does not move. If the receiver accepts it, a failing or disabled subscription is active again.
+arrive, use \`leadtap leads send-test\`. A subscription that sends leads gets a test lead, which is not stored. Its
+position does not move. If the receiver accepts it, a failing or disabled subscription is active again.
 
 The receiver has 10 seconds; redirects are not followed. If it refuses the event, nothing of the subscription changes.`,
     examples: ['leadtap hooks send-test 8c1f0a62d94e4b7f9d3a5e60c27b1f48'],
@@ -203,16 +203,9 @@ async function sendTestEvent(
 }
 
 function testMessage(hook: Hook, now: number, publicUrl: string | undefined): HookMessage {
+  if (hook.send === 'lead') return testLeadMessage(now);
   const { announcedThrough: through } = hook;
-  const window = { since: through, through };
-  switch (hook.send) {
-    case 'event':
-      return eventMessage(hook, window, now, publicUrl);
-    case 'leads':
-      return leadsMessage(hook, window, [], now);
-    case 'lead':
-      return testLeadMessage(now);
-  }
+  return eventMessage(hook, { since: through, through }, now, publicUrl);
 }
 
 /** Stores nothing if the service has claimed the hook meanwhile: then it sends an event itself. */

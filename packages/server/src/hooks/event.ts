@@ -1,8 +1,7 @@
-/** What a webhook subscription sends: an event, leads or a lead. Signed as in Standard Webhooks. */
+/** What a webhook subscription sends: an event or a lead. Signed as in Standard Webhooks. */
 import { createHash, createHmac, randomUUID } from 'node:crypto';
 import {
   type HookEvent,
-  type HookLeadsEvent,
   type Lead,
   MAX_LEADS_PER_PAGE,
   NEW_LEADS_PATH,
@@ -11,7 +10,7 @@ import {
 } from '@leadtap/contract';
 import { toIso } from '../clock.ts';
 import type { LeadRecord } from '../leads/record.ts';
-import { renderLead, toWire } from '../leads/render.ts';
+import { renderLead } from '../leads/render.ts';
 import type { Delivery } from './deliver.ts';
 import type { Outcome } from './rules.ts';
 import type { DueHook, Hook } from './store.ts';
@@ -77,21 +76,6 @@ export function eventMessage(
       through: toIso(through),
       poll: `${publicUrl ?? hook.baseUrl}${NEW_LEADS_PATH}?since=${toIso(since)}&limit=${MAX_LEADS_PER_PAGE}`,
     },
-  };
-  return { id: messageId(hook.id, since, through), body: JSON.stringify(event) };
-}
-
-/** The leads after `since`, up to `through`. */
-export function leadsMessage(
-  hook: Hook,
-  { since, through }: EventWindow,
-  leads: readonly LeadRecord[],
-  now: number,
-): HookMessage {
-  const event: HookLeadsEvent = {
-    type: 'leads.created',
-    timestamp: toIso(now),
-    data: { hookId: hook.id, since: toIso(since), through: toIso(through), leads: leads.map(toWire) },
   };
   return { id: messageId(hook.id, since, through), body: JSON.stringify(event) };
 }

@@ -12,17 +12,18 @@ export type Outcome =
   /** No response. `not-allowed`: this instance may not send to the host, and nothing was sent. */
   | { readonly kind: 'timeout' | 'unreachable' | 'not-allowed' };
 
-/** `no-place`: too many events of the company are in flight. `nothing`: there was no lead to send any more. */
-export type ClaimResult = Outcome | { readonly kind: 'no-place' | 'nothing' };
+/** `no-place`: too many events of the company are in flight. */
+export type ClaimResult = Outcome | { readonly kind: 'no-place' };
 
-/** The result of a claim of a hook that sends leads. */
+/** What a claim of a hook that sends leads has come to. */
 export interface SentLeads {
-  /** The receiver has accepted all leads up to here. */
-  readonly acceptedThrough: number;
-  /** The end of the last request that may have reached the receiver. Null: there was none. */
-  readonly attemptedThrough: number | null;
-  /** Of the last request. */
-  readonly result: ClaimResult;
+  /** The last lead that the receiver has accepted. Undefined: there was none. */
+  readonly accepted?: { readonly createdAt: number; readonly status: number };
+  /**
+   * `sending`: the claim goes on. `time-over`: there may be more leads, and it has lasted long enough. `all-sent`: there is none left. Else
+   * what has ended it.
+   */
+  readonly end: ClaimResult | { readonly kind: 'sending' | 'time-over' | 'all-sent' };
 }
 
 export interface RuleContext {
@@ -86,7 +87,6 @@ export function progressAfter(due: DueHook, result: ClaimResult, context: RuleCo
     case 'gone':
       return { ...due.hook, notBefore: context.now, checkAt: context.now };
     case 'no-place':
-    case 'nothing':
       return { ...due.hook, notBefore: context.now + POSTPONE_MS, checkAt: context.now + POSTPONE_MS };
   }
 }
@@ -97,24 +97,28 @@ export function progressAfter(due: DueHook, result: ClaimResult, context: RuleCo
  */
 export function progressAfterLeads(
   due: DueHook,
-  { acceptedThrough, attemptedThrough, result }: SentLeads,
+  { accepted, end }: SentLeads,
   context: RuleContext,
 ): HookProgress {
   const { now } = context;
-  const hasMoved = acceptedThrough > due.hook.announcedThrough;
-  const moved = { announcedThrough: acceptedThrough, failures: 0, failingSince: null };
-  const hook = { ...due.hook, attemptedThrough, ...(hasMoved && moved) };
-  switch (result.kind) {
-    case 'accepted': {
-      const pause = { notBefore: now + PAUSE_MS, checkAt: now + PAUSE_MS };
-      return { ...hook, ...pause, attemptedThrough: null, lastEventAt: now, lastStatus: result.status };
-    }
-    case 'nothing':
-      return { ...progressAfter({ ...due, hook }, result, context), attemptedThrough: null };
+  const moved = accepted && {
+    ...{ announcedThrough: accepted.createdAt, lastEventAt: now, lastStatus: accepted.status },
+    ...{ failures: 0, failingSince: null },
+  };
+  const hook = { ...due.hook, ...moved };
+  switch (end.kind) {
+    case 'accepted':
+    case 'sending':
+      return hook;
+    case 'time-over':
+      return { ...hook, notBefore: now, checkAt: now };
+    case 'all-sent':
+      // For leads that came after the last read, while the claim lasted.
+      return { ...hook, notBefore: now, checkAt: now + PAUSE_MS };
     case 'gone':
-      return { ...progressAfterFailure(hook, result, context), disabledAt: now, checkAt: null };
+      return { ...progressAfterFailure(hook, end, context), disabledAt: now, checkAt: null };
     default:
-      return progressAfter({ ...due, hook }, result, context);
+      return progressAfter({ ...due, hook }, end, context);
   }
 }
 
@@ -132,7 +136,6 @@ function progressAfterSuccess(
   return {
     announcedThrough: Math.max(through, hook.announcedThrough),
     announcedSince: unpolled ?? hook.announcedThrough,
-    attemptedThrough: null,
     lastEventAt: now,
     lastStatus: status,
     failures: 0,
@@ -159,7 +162,6 @@ function progressAfterFailure(hook: Hook, outcome: Outcome, { now, random }: Rul
   return {
     announcedThrough: hook.announcedThrough,
     announcedSince: hook.announcedSince,
-    attemptedThrough: hook.attemptedThrough,
     lastEventAt: now,
     lastStatus: 'status' in outcome ? outcome.status : null,
     failures,

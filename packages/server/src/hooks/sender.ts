@@ -2,7 +2,7 @@
  * Sends the events of webhook subscriptions. The store says which are due: a hook is claimed, its event is sent, and what follows from
  * the response is stored (`rules.ts`). So nothing is queued here, and a process that is killed loses nothing: its claims end.
  */
-import { setImmediate } from 'node:timers/promises';
+import { PacedQueue, takeTurn } from '../event-loop.ts';
 import type { ChangeSource } from '../poll/store.ts';
 import type { WatchReserved } from '../reserved.ts';
 import type { Delivery } from './deliver.ts';
@@ -22,7 +22,7 @@ import {
   type SentLeads,
   sinceOf,
 } from './rules.ts';
-import { sendLeads } from './send-leads.ts';
+import { type BegunClaim, sendLeads } from './send-leads.ts';
 import {
   type DueHook,
   type Hook,
@@ -33,7 +33,7 @@ import {
 } from './store.ts';
 
 export interface HookSenderOptions extends EventOptions {
-  readonly store: Pick<HookStore, 'now' | 'claim' | 'readLeads' | 'settle' | 'remove' | 'prune' | 'hasHooks'>;
+  readonly store: Pick<HookStore, 'now' | 'claim' | 'readLead' | 'settle' | 'remove' | 'prune' | 'hasHooks'>;
   /** Undefined: the store does not track changes, and all hooks are examined every second. */
   readonly changes: ChangeSource | undefined;
   readonly delivery: Delivery;
@@ -50,16 +50,14 @@ export interface HookSenderOptions extends EventOptions {
 
 /** Longer than the timeout of an event. */
 const CLAIM_MS = 15_000;
-/** Requests with leads begin so long after the claim at most: they end before it does, after 10 seconds. */
+/** Requests begin so long after the claim at most: they end before it does, after 10 seconds. */
 const MAX_BEGIN_MS = 4000;
-/** Of all requests with leads. Shared by companies, as their places are. */
-const MAX_BYTES_IN_FLIGHT = 64 * 1024 * 1024;
-/** While a company has its share of them. */
-const CHECK_BYTES_MS = 20;
+/** A claim whose turn comes later is made again, so that its time is counted from then. */
+const MAX_LATE_MS = 1000;
 const MAX_CLAIMED_AT_ONCE = 200;
-/** Events of a claim that are sent without a pause: each takes a part of a millisecond, and polls are answered between them. */
-const MAX_SENT_AT_ONCE = 20;
-/** The results of so long are stored together. */
+/** Of the processor time of sending leads: so much is left for polls and all else. */
+const PAUSE_FACTOR = 3;
+/** The results of so long are stored together. Leads that were accepted meanwhile are sent again after a crash. */
 const BATCH_MS = 20;
 /** Events in flight may finish for so long when the service stops. */
 const STOP_MS = 2000;
@@ -68,20 +66,22 @@ const EXPIRED_KEPT_MS = 90 * 86_400_000;
 
 interface Result {
   readonly due: DueHook;
-  readonly result: ClaimResult;
-  /** Of a hook that sends leads, unless it had no place. */
-  readonly sent?: SentLeads;
+  /** Of a hook that sends leads, unless it had no place: what was sent. */
+  readonly result: ClaimResult | SentLeads;
 }
 
 export class HookSender {
   readonly #options: HookSenderOptions;
   readonly #places: Places;
-  readonly #bytes = new Shares(MAX_BYTES_IN_FLIGHT);
+  readonly #leadQueue = new PacedQueue(PAUSE_FACTOR);
   /** Hooks that this instance may not send to, as long as it runs. Another one may. */
   readonly #notAllowed = new Set<string>();
   #state: SenderState = INITIAL_STATE;
-  #results: Result[] = [];
+  /** By hook: the last one has the position of those before it. */
+  #results = new Map<string, Result>();
   #storing: Promise<void> | undefined;
+  /** The results that are being stored. */
+  #batch: Promise<void> | undefined;
   #hasFailed = false;
   #isStopped = false;
   #wake: () => void = () => undefined;
@@ -92,7 +92,6 @@ export class HookSender {
     const { delivery, watchReserved } = options;
     this.#places = new Places(delivery.maxInFlight);
     watchReserved?.('webhook_places', () => delivery.maxInFlight - this.#places.free);
-    watchReserved?.('webhook_bytes', () => MAX_BYTES_IN_FLIGHT - this.#bytes.free);
     options.changes?.onChanges((changes) => {
       const appended = changes?.filter(({ kind }) => kind === 'leads-appended').map(({ id }) => id);
       // Undefined: anything may have changed.
@@ -132,8 +131,6 @@ export class HookSender {
         else if (step.kind === 'read') await this.#readChanges();
         else if (step.kind === 'claim') await this.#claim();
         else await this.#wait(step.ms);
-        // Only a claim shows that the database answers again.
-        if (step.kind === 'claim') this.#hasFailed = false;
       } catch (error) {
         this.#logFailure(error);
         this.#update(afterFailure(performance.now()));
@@ -188,10 +185,9 @@ export class HookSender {
         const ids = companies === 'all' ? companies : [...companies];
         const begunAt = performance.now();
         const due = await store.claim({ claimMs: CLAIM_MS, companies: ids, except, limit });
-        for (const [index, hook] of due.entries()) {
-          if (index % MAX_SENT_AT_ONCE === 0) await setImmediate();
-          this.#dispatch(hook, begunAt);
-        }
+        // Only a claim shows that the database answers again.
+        this.#hasFailed = false;
+        for (const hook of due) this.#dispatch(hook, begunAt);
         isComplete = due.length < limit;
       }
     } finally {
@@ -204,13 +200,20 @@ export class HookSender {
     const { companyId, hook } = due;
     // Its other hooks were not claimed meanwhile.
     const onFreed = () => this.#update(examine(this.#state, [companyId]));
-    const send = () => (hook.send === 'event' ? this.#sendEvent(due) : this.#sendLeads(due, begunAt));
+    // If the database cannot be read, the claim ends by itself.
+    const send = () =>
+      (hook.send === 'event' ? this.#sendEvent(due, begunAt) : this.#sendLeads(due, begunAt)).catch(
+        (error: unknown) => this.#logFailure(error),
+      );
     const hasPlace = this.#places.run(companyId, hook.failures > 0, send, onFreed);
     if (!hasPlace) this.#addResult({ due, result: { kind: 'no-place' } });
   }
 
-  async #sendEvent(due: DueHook): Promise<void> {
+  async #sendEvent(claimed: DueHook, begunAt: number): Promise<void> {
     const { delivery, publicUrl } = this.#options;
+    await takeTurn(claimed.companyId);
+    const { due, mayBegin } = await this.#begin(claimed, begunAt);
+    if (!mayBegin()) return this.#addResult({ due, result: { kind: 'no-place' } });
     const window = { since: sinceOf(due), through: due.through };
     const message = eventMessage(due.hook, window, due.claimedAt, publicUrl);
     const sent = postMessage(delivery, due, message, this.#options);
@@ -220,30 +223,43 @@ export class HookSender {
     this.#addResult({ due, result: outcome });
   }
 
-  /** If the database cannot be read, the claim ends by itself. */
-  async #sendLeads(due: DueHook, begunAt: number): Promise<void> {
-    const { companyId, hook } = due;
-    const mayBegin = () => !this.#isStopped && performance.now() - begunAt < MAX_BEGIN_MS;
-    let held = 0;
-    const hold = (bytes: number) => {
-      this.#bytes.take(companyId, bytes - held);
-      held = bytes;
-    };
-    const reserve = async (bytes: number) => {
-      hold(0);
-      while (mayBegin() && this.#bytes.isFull(companyId, hook.failures > 0))
-        await new Promise((resolve) => setTimeout(resolve, CHECK_BYTES_MS));
-      hold(bytes);
-    };
-    const onOutcome = (outcome: Outcome) => this.#observe(due.hook, outcome);
-    try {
-      const sent = await sendLeads(due, { ...this.#options, mayBegin, reserve, hold, onOutcome });
-      this.#addResult({ due, result: sent.result, sent });
-    } catch (error) {
-      this.#logFailure(error);
-    } finally {
-      hold(0);
-    }
+  async #sendLeads(claimed: DueHook, begunAt: number): Promise<void> {
+    let due = claimed;
+    const result = await sendLeads(claimed, {
+      ...this.#options,
+      queue: this.#leadQueue,
+      begin: async () => {
+        const claim = await this.#begin(claimed, begunAt);
+        due = claim.due;
+        return claim;
+      },
+      onOutcome: (outcome) => this.#observe(claimed.hook, outcome),
+      onProgress: async (sent) => {
+        this.#addResult({ due, result: sent });
+        // So that no more leads are sent again after a crash while the database is slow.
+        await this.#batch;
+      },
+    });
+    this.#addResult({ due, result });
+  }
+
+  /** `claimBegunAt` is the start of the claim. */
+  async #begin(claimed: DueHook, claimBegunAt: number): Promise<BegunClaim> {
+    const isLate = performance.now() - claimBegunAt > MAX_LATE_MS;
+    const begunAt = isLate ? performance.now() : claimBegunAt;
+    const due = isLate ? await this.#claimAgain(claimed) : claimed;
+    const mayBegin = () =>
+      due !== undefined && !this.#isStopped && !this.#hasFailed && performance.now() - begunAt < MAX_BEGIN_MS;
+    return { due: due ?? claimed, mayBegin };
+  }
+
+  /** Undefined: the claim has ended meanwhile. */
+  async #claimAgain(due: DueHook): Promise<DueHook | undefined> {
+    const { store } = this.#options;
+    const now = await store.now();
+    const hook = { ...due.hook, notBefore: now + CLAIM_MS, checkAt: now + CLAIM_MS };
+    const stored = await store.settle([{ claimed: due.hook, progress: { ...hook, lastEventAt: now } }]);
+    return stored > 0 ? { ...due, hook, claimedAt: now } : undefined;
   }
 
   #observe({ id }: Hook, { kind }: Outcome): void {
@@ -252,17 +268,19 @@ export class HookSender {
   }
 
   #addResult(result: Result): void {
-    this.#results.push(result);
+    this.#results.set(result.due.hook.id, result);
     this.#storing ??= this.#storeResults();
   }
 
   /** If it fails, the claims end by themselves, and the events are sent again. */
   async #storeResults(): Promise<void> {
-    while (this.#results.length > 0) {
+    while (this.#results.size > 0) {
       await new Promise((resolve) => setTimeout(resolve, BATCH_MS));
-      const batch = this.#results;
-      this.#results = [];
-      await this.#storeBatch(batch).catch((error: unknown) => this.#logFailure(error));
+      const batch = [...this.#results.values()];
+      this.#results.clear();
+      this.#batch = this.#storeBatch(batch).catch((error: unknown) => this.#logFailure(error));
+      await this.#batch;
+      this.#batch = undefined;
     }
     this.#storing = undefined;
   }
@@ -271,12 +289,15 @@ export class HookSender {
     const { store, hasConsumers } = this.#options;
     const now = await store.now();
     const settled: SettledHook[] = [];
-    for (const { due, result, sent } of batch) {
+    for (const { due, result } of batch) {
       const { hook } = due;
       const context = { now, random: Math.random(), hasConsumers };
-      const progress = sent ? progressAfterLeads(due, sent, context) : progressAfter(due, result, context);
-      this.#logResult(hook, result, progress);
-      if (result.kind === 'gone' && !sent && (await store.remove(hook.id, hook.createdAt))) continue;
+      const isOfLeads = 'end' in result;
+      const progress = isOfLeads
+        ? progressAfterLeads(due, result, context)
+        : progressAfter(due, result, context);
+      this.#logResult(hook, isOfLeads ? result.end : result, progress);
+      if (!isOfLeads && result.kind === 'gone' && (await store.remove(hook.id, hook.createdAt))) continue;
       settled.push({ claimed: hook, progress });
     }
     await store.settle(settled);
@@ -286,7 +307,7 @@ export class HookSender {
   }
 
   /** The first failure, and what ends a hook. */
-  #logResult(hook: Hook, result: ClaimResult, { failures, disabledAt }: HookProgress): void {
+  #logResult(hook: Hook, result: SentLeads['end'], { failures, disabledAt }: HookProgress): void {
     const { log } = this.#options;
     const line = {
       host: hostOfHook(hook),
@@ -300,7 +321,7 @@ export class HookSender {
     } else if (result.kind === 'not-allowed')
       log.warn(line, 'webhook event left to other instances: LEADTAP_HOOK_HOSTS of this one lacks its host');
     else if (disabledAt !== null) log.warn(line, 'webhook subscription disabled: it failed for 3 days');
-    else if (failures === 1 && result.kind !== 'no-place' && result.kind !== 'nothing')
+    else if (failures === 1 && FAILURES.has(result.kind))
       log.warn(line, 'webhook event failed; it is sent again');
   }
 
@@ -311,17 +332,20 @@ export class HookSender {
   }
 }
 
+const FAILURES: ReadonlySet<SentLeads['end']['kind']> = new Set(['refused', 'timeout', 'unreachable']);
+
 /** The events in flight. Their places are shared by companies: receivers of one that hang must not delay the events of others. */
 export class Places {
-  readonly #shares: Shares;
+  #free: number;
+  readonly #byCompany = new Map<string, number>();
   readonly #running = new Set<Promise<void>>();
 
   constructor(max: number) {
-    this.#shares = new Shares(max);
+    this.#free = max;
   }
 
   get free(): number {
-    return this.#shares.free;
+    return this.#free;
   }
 
   /**
@@ -329,12 +353,12 @@ export class Places {
    * it had its share until then: others of the company may have waited for the place.
    */
   run(companyId: string, isRetry: boolean, work: () => Promise<void>, onFreed: () => void): boolean {
-    if (this.#shares.isFull(companyId, isRetry)) return false;
-    this.#shares.take(companyId, 1);
+    if (this.#isFull(companyId, isRetry)) return false;
+    this.#take(companyId, 1);
     const running = work().finally(() => {
-      const wasFull = this.#shares.isFull(companyId, false);
+      const wasFull = this.#isFull(companyId, false);
       this.#running.delete(running);
-      this.#shares.take(companyId, -1);
+      this.#take(companyId, -1);
       if (wasFull) onFreed();
     });
     this.#running.add(running);
@@ -349,38 +373,19 @@ export class Places {
   /** The companies that have their share: of all places, and of those for retries. */
   full(): { readonly companies: readonly string[]; readonly retriesOf: readonly string[] } {
     const fullFor = (isRetry: boolean) =>
-      this.#shares.companies().filter((id) => this.#shares.isFull(id, isRetry));
+      [...this.#byCompany.keys()].filter((id) => this.#isFull(id, isRetry));
     return { companies: fullFor(false), retriesOf: fullFor(true) };
   }
-}
 
-/** What is limited, and how much of it each company has. */
-class Shares {
-  #free: number;
-  readonly #byCompany = new Map<string, number>();
-
-  constructor(max: number) {
-    this.#free = max;
-  }
-
-  get free(): number {
-    return this.#free;
-  }
-
-  companies(): readonly string[] {
-    return [...this.#byCompany.keys()];
-  }
-
-  /** A negative amount gives it back. */
-  take(companyId: string, amount: number): void {
-    const taken = (this.#byCompany.get(companyId) ?? 0) + amount;
-    this.#free -= amount;
+  #take(companyId: string, places: 1 | -1): void {
+    const taken = (this.#byCompany.get(companyId) ?? 0) + places;
+    this.#free -= places;
     if (taken > 0) this.#byCompany.set(companyId, taken);
     else this.#byCompany.delete(companyId);
   }
 
-  /** A company may have as much as is free then: half of all if it is the only one. For retries, it is a tenth of that. */
-  isFull(companyId: string, isRetry: boolean): boolean {
+  /** A company may have as many as are free then: half of all if it is the only one. For retries, it is a tenth of that. */
+  #isFull(companyId: string, isRetry: boolean): boolean {
     const taken = this.#byCompany.get(companyId) ?? 0;
     return this.#free <= 0 || taken >= Math.max(1, isRetry ? Math.floor(this.#free / 10) : this.#free);
   }

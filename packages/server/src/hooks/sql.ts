@@ -27,12 +27,10 @@ import {
   type UserOfHook,
 } from './claim.ts';
 import type { HookCounts, HookProgress, HookStore, ListedHook, SettledHook } from './store.ts';
-import { fromStoredUrl, toStoredUrl } from './url.ts';
 
 const PROGRESS: Table<HookProgress>['types'] = {
   announcedThrough: 'time',
   announcedSince: 'time',
-  attemptedThrough: 'time',
   lastEventAt: 'time',
   lastStatus: 'integer',
   failures: 'integer',
@@ -43,16 +41,7 @@ const PROGRESS: Table<HookProgress>['types'] = {
   remindAt: 'time',
 };
 
-/** A hook as its row has it: `send` is the fragment of the URL. */
-type HookRow = Omit<StoredHook, 'send'>;
-
-const fromRow = <Row extends HookRow>(row: Row) => ({ ...row, ...fromStoredUrl(row.url) });
-const toRow = ({ send, ...hook }: StoredHook): HookRow => ({
-  ...hook,
-  url: toStoredUrl({ url: hook.url, send }),
-});
-
-export const HOOKS: Table<HookRow> = {
+export const HOOKS: Table<StoredHook> = {
   name: 'hooks',
   key: ['id'],
   types: {
@@ -62,6 +51,7 @@ export const HOOKS: Table<HookRow> = {
     tokenId: 'nullAsEmpty',
     tokenExpiresAt: 'time',
     url: 'text',
+    send: 'text',
     baseUrl: 'text',
     createdAt: 'time',
     ...PROGRESS,
@@ -89,9 +79,9 @@ const IS_ENDED = `(${IS_TOKEN_ENDED} OR NOT ${HAS_USER})`;
  * of the same URL has begun no later than where it ended.
  */
 const IS_LISTED = `(NOT ${IS_REVOKED} AND ${HAS_USER} AND (NOT ${IS_EXPIRED}
-  OR h.url LIKE '%#lead%' AND NOT EXISTS (
+  OR h.send = 'lead' AND NOT EXISTS (
     SELECT 1 FROM leadtap.hooks AS o
-     WHERE o.user_id = h.user_id AND o.url = h.url AND o.announced_since <= h.announced_through
+     WHERE o.user_id = h.user_id AND o.url = h.url AND o.send = h.send AND o.announced_since <= h.announced_through
        AND (o.token_expires_at IS NULL OR o.token_expires_at > h.token_expires_at))))`;
 
 /** The newest `created_at` that the user `u` may see, who may be missing. Its leads become visible in this order. */
@@ -102,6 +92,19 @@ const newestOf = (dialect: Dialect): string =>
     (leads) => `SELECT l.created_at FROM ${leads} ORDER BY l.created_at DESC LIMIT 1`,
   );
 const IS_PENDING = '(newest > h.announced_through) IS TRUE';
+
+/**
+ * Up to where the consumer `c` has polled all that was announced. Null: it is not known. A gap, which it has skipped, counts if it has
+ * leads that were announced since it polled last.
+ */
+function polledThrough({ rows }: Dialect): string {
+  const position = `CASE WHEN c.delivered_through > c.confirmed_through THEN c.delivered_through
+    ELSE coalesce(c.confirmed_through, c.delivered_through) END`;
+  const after = 'coalesce(g.after, leadtap.from_ms(0))';
+  const gap = `SELECT min(${after}) FROM ${rows('c.gaps', { after: 'time', through: 'time' })} AS g
+    WHERE g.through > coalesce(h.announced_since, h.announced_through) AND ${after} < h.announced_through`;
+  return `CASE WHEN (${gap}) < ${position} THEN (${gap}) ELSE ${position} END`;
+}
 
 /**
  * Hooks that are due come first, the longest waiting of them before others. The values: now, limit, the companies that are examined,
@@ -119,8 +122,7 @@ function claimSql(dialect: Dialect, isOfAll: boolean): string {
     AND (h.failures = 0 OR NOT ${isIn('h.company_id', '$6')}))`;
   /** Later than any reminder: the clock was set back. */
   const mayRemind = `(h.remind_at <= ${NOW} OR h.remind_at > ${minutesLater(3)} OR h.remind_at IS NOT NULL AND ${wasAhead})`;
-  const hasPolled =
-    '(gaps IS NULL AND (confirmed_through >= h.announced_through OR delivered_through >= h.announced_through)) IS TRUE';
+  const hasPolled = '(polled_through >= h.announced_through) IS TRUE';
   /** While it fails: when its time has come, or with a new lead. */
   const mayRetry = `(h.failures = 0 OR h.check_at IS NULL OR h.check_at <= ${NOW} OR ${wasAhead} OR ${isOfCompanies})`;
   const isDue = `(${isFree} AND h.disabled_at IS NULL AND plan = '${PROFESSIONAL}' AND NOT ${IS_TOKEN_ENDED} AND ${mayRetry}
@@ -135,36 +137,35 @@ function claimSql(dialect: Dialect, isOfAll: boolean): string {
       JOIN leadtap.hooks AS h ON h.id = k.id`;
   return `
     WITH examined AS MATERIALIZED (
-      SELECT h.id, u.plan, c.confirmed_through, c.delivered_through, c.gaps, ${newestOf(dialect)} AS newest
+      SELECT h.id, u.plan, ${polledThrough(dialect)} AS polled_through, ${newestOf(dialect)} AS newest
         FROM ${isOfAll ? 'leadtap.hooks AS h' : some}
         LEFT JOIN leadtap.users AS u ON u.id = h.user_id AND u.company_id = h.company_id
         LEFT JOIN leadtap.consumers AS c ON c.user_id = h.user_id AND c.token_id = h.token_id
        WHERE ${mayClaim})
-    SELECT ${SELECTED}, leadtap.to_ms(newest) AS newest, leadtap.to_ms(confirmed_through) AS "confirmedThrough",
-           leadtap.to_ms(delivered_through) AS "deliveredThrough", gaps, ${isDue} AS "isDue"
+    SELECT ${SELECTED}, leadtap.to_ms(newest) AS newest,
+           leadtap.to_ms(polled_through) AS "polledThrough", ${isDue} AS "isDue"
       FROM examined AS e JOIN leadtap.hooks AS h ON h.id = e.id
      WHERE ${isDue} OR ${isChanged}
      ORDER BY "isDue" DESC, h.not_before, h.id LIMIT $2
        FOR UPDATE OF h SKIP LOCKED`;
 }
 
-/** The values: now, limit, the hook, the end of its claim, and the range. */
-function leadsSql(dialect: Dialect): string {
+/** The values: now, the hook, the end of its claim, and the time after which the lead was created. */
+function leadSql(dialect: Dialect): string {
   const { joinEach, joinValues } = dialect;
-  const keys = unionVisibleLeads(
+  const key = unionVisibleLeads(
     dialect,
     'u',
     (leads) => `SELECT l.created_at AS value FROM ${leads}
-      AND l.created_at > leadtap.from_ms($5) AND l.created_at <= leadtap.from_ms($6) ORDER BY l.created_at LIMIT $2`,
+      AND l.created_at > leadtap.from_ms($4) ORDER BY l.created_at LIMIT 1`,
   );
   return `
     SELECT ${STORED_COLUMNS} FROM leadtap.hooks AS h
       ${joinEach('users', 'u', `u.id = h.user_id AND u.company_id = h.company_id AND u.plan = '${PROFESSIONAL}'`)}
-      ${joinValues(keys, 'k')}
+      ${joinValues(key, 'k')}
       ${joinEach('leads', 'l', 'l.company_id = u.company_id AND l.created_at = k.value')}
       ${joinEach('companies', 'c', 'c.id = l.company_id')} ${joinNames(dialect)}
-     WHERE h.id = $3 AND h.not_before = leadtap.from_ms($4) AND NOT ${IS_TOKEN_ENDED}
-     ORDER BY k.value`;
+     WHERE h.id = $2 AND h.not_before = leadtap.from_ms($3) AND NOT ${IS_TOKEN_ENDED}`;
 }
 
 /** Rows are locked in the order of their ids, so that two processes cannot deadlock. */
@@ -188,7 +189,7 @@ const prepareSql = (dialect: Dialect) => ({
   put: putSql(dialect, HOOKS),
   claimOfAll: claimSql(dialect, true),
   claim: claimSql(dialect, false),
-  leads: leadsSql(dialect),
+  lead: leadSql(dialect),
   /** Until the transaction ends, no other one adds hooks of this user. A statement of its own: the next ones see what it has waited for. */
   lockUser: `
     SELECT u.company_id AS "companyId", leadtap.to_ms(${newestOf(dialect)}) AS newest
@@ -211,12 +212,10 @@ const prepareSql = (dialect: Dialect) => ({
               JOIN leadtap.hooks AS c ON c.id = r.id AND c.not_before = r."claimedUntil"
                 AND (r."disabledAt" IS NULL OR c.created_at = r."createdAt")
              ORDER BY c.id FOR UPDATE OF c) AS r
-     WHERE h.id = r.id`,
+     WHERE h.id = r.id RETURNING 1`,
 });
 
-type ListedRow = HookRow & Pick<ListedHook, 'name'> & { readonly isPending: boolean | number };
-
-type ExaminedRow = Omit<ExaminedHook, 'send'>;
+type ListedRow = StoredHook & Pick<ListedHook, 'name'> & { readonly isPending: boolean | number };
 
 /** The sender tries again soon. */
 const SHORT: TaskOptions = { timeout: 'short' };
@@ -228,11 +227,11 @@ export function createHookStore(
 ): HookStore {
   const sql = prepareSql(dialect);
 
-  function* settle(settled: readonly SettledHook[]): SqlTask<void> {
+  function* settle(settled: readonly SettledHook[]): SqlTask<number> {
     const rows = settled.map(({ claimed: { id, notBefore, createdAt }, progress }) => {
       return { ...progress, id, createdAt, claimedUntil: notBefore };
     });
-    if (rows.length > 0) yield* query(sql.settle, [JSON.stringify(rows)]);
+    return rows.length > 0 ? (yield* query(sql.settle, [JSON.stringify(rows)])).length : 0;
   }
 
   return {
@@ -244,18 +243,18 @@ export function createHookStore(
         if (!user) return { kind: 'no-such-user' };
         yield* query(PRUNE_OF_USER, [0, hook.userId]);
         const now = yield* readNow();
-        const hooks = yield* query<HookRow>(FIND_OF_USER, [hook.userId]);
-        const subscribed = subscribeHook(hooks.map(fromRow), hook, user, { maxPerUser, now });
+        const hooks = yield* query<StoredHook>(FIND_OF_USER, [hook.userId]);
+        const subscribed = subscribeHook(hooks, hook, user, { maxPerUser, now });
         if (!subscribed) return { kind: 'too-many' };
         const { kind, stored } = subscribed;
-        yield* query(sql.put, [JSON.stringify([toRow(stored)])]);
+        yield* query(sql.put, [JSON.stringify([stored])]);
         return { kind, hook: toHook(stored) };
       }, SHORT),
 
     async find(id) {
       if (!isStorable(id)) return undefined;
-      const [row] = await read(() => query<HookRow>(FIND, [id]), SHORT);
-      return row && toHook(fromRow(row));
+      const [row] = await read(() => query<StoredHook>(FIND, [id]), SHORT);
+      return row && toHook(row);
     },
 
     async remove(id, createdAt) {
@@ -268,7 +267,7 @@ export function createHookStore(
       const values = [after ?? '', companyId ?? null, userId ?? null];
       if (!values.every((value) => isStorable(value ?? ''))) return [];
       const rows = await read(() => query<ListedRow>(sql.list, [now, limit, ...values]), SHORT);
-      return rows.map(fromRow).map(({ companyId, name, isPending, ...hook }) => {
+      return rows.map(({ companyId, name, isPending, ...hook }) => {
         return { hook, companyId, name, isPending: Boolean(isPending) };
       });
     },
@@ -279,17 +278,17 @@ export function createHookStore(
         const excepted = [except?.hooks ?? [], except?.companies ?? [], except?.retriesOf ?? []];
         const rows =
           companies === 'all'
-            ? yield* query<ExaminedRow>(sql.claimOfAll, [now, limit, [], ...excepted])
-            : yield* query<ExaminedRow>(sql.claim, [now, limit, companies, ...excepted]);
-        const { settled, due } = claimHooks(rows.map(fromRow), now, claimMs);
+            ? yield* query<ExaminedHook>(sql.claimOfAll, [now, limit, [], ...excepted])
+            : yield* query<ExaminedHook>(sql.claim, [now, limit, companies, ...excepted]);
+        const { settled, due } = claimHooks(rows, now, claimMs);
         yield* settle(settled);
         return due;
       }, SHORT),
 
-    readLeads: ({ hook, after, through, limit }) =>
+    readLead: ({ id, notBefore }, after) =>
       read(function* () {
-        const values = [yield* readNow(), limit, hook.id, hook.notBefore, after, through];
-        return (yield* query<StoredLeadRow>(sql.leads, values)).map(decode);
+        const [row] = yield* query<StoredLeadRow>(sql.lead, [yield* readNow(), id, notBefore, after]);
+        return row && decode(row);
       }, SHORT),
 
     settle: (settled) => write(() => settle(settled), SHORT),

@@ -14,7 +14,7 @@ export interface NewHook extends ConsumerKey {
   readonly tokenExpiresAt: number | null;
   /** A secret: who knows it can call the receiver. */
   readonly url: string;
-  /** `event`: that there are leads. `leads`, `lead`: the leads, up to 100 in a request or one. */
+  /** `event`: that there are leads. `lead`: each lead. */
   readonly send: HookSend;
   /** The `{base_url}` that the subscription was sent to. */
   readonly baseUrl: string;
@@ -31,8 +31,6 @@ export interface HookProgress {
    * none. Of a hook that sends leads: where the subscription started. It never changes.
    */
   readonly announcedSince: number | null;
-  /** Of a hook that sends leads: the end of the request that was begun and is not known to be accepted. Null: there is none. */
-  readonly attemptedThrough: number | null;
   /** Of the last attempt: of its result, or of its claim until then. */
   readonly lastEventAt: number | null;
   /** The HTTP status of the last attempt. Null: there was none, or it had no response. */
@@ -60,10 +58,7 @@ export interface DueHook {
   /** As it was before the claim, but for `notBefore` and `checkAt`: both are the end of the claim. */
   readonly hook: Hook;
   readonly companyId: string;
-  /**
-   * The newest `createdAt` that the user may see. Equal to `announcedThrough`: a reminder is due. Of a hook that sends leads:
-   * the end of the request that is repeated, if there is one.
-   */
+  /** The newest `createdAt` that the user may see. Equal to `announcedThrough`: a reminder is due. */
   readonly through: number;
   /** How far the consumer has polled. Null: it is not known. */
   readonly polledThrough: number | null;
@@ -88,15 +83,6 @@ export interface ClaimQuery {
         readonly retriesOf: readonly string[];
       }
     | undefined;
-  readonly limit: number;
-}
-
-/** A part of the leads that a claimed hook is to send. */
-export interface LeadRange {
-  /** As it was claimed. */
-  readonly hook: Hook;
-  readonly after: number;
-  readonly through: number;
   readonly limit: number;
 }
 
@@ -171,9 +157,8 @@ export interface HookStore {
   list(query: HookQuery): Promise<readonly ListedHook[]>;
   /**
    * Claims hooks for which an event is due: not disabled, `notBefore` has come, the user exists and has the plan, the token works; and
-   * the user may see a lead after `announcedThrough`, or `remindAt` has come and neither position of the consumer has reached
-   * `announcedThrough`. A hook that sends leads keeps its `attemptedThrough` if that is after its position, else it is the newest lead
-   * that the user may see. Hooks with failures are due when `checkAt` has come, or if their company is one of those given. Two processes
+   * the user may see a lead after `announcedThrough`, or `remindAt` has come and the consumer has not polled all that was announced up to
+   * `announcedThrough`. Hooks with failures are due when `checkAt` has come, or if their company is one of those given. Two processes
    * never claim the same hook. Hooks with failures whose `notBefore` has not come are examined then if a lead of their company came after
    * the last attempt. Hooks whose `checkAt` has come without anything due are next examined at their `remindAt`, if that is later than
    * now. Failures of a hook for which there is nothing to announce any more are forgotten. If the last attempt is more than a minute in
@@ -182,15 +167,15 @@ export interface HookStore {
    */
   claim(query: ClaimQuery): Promise<readonly DueHook[]>;
   /**
-   * The leads of the range that the user may see now, oldest first. Hook, token, user and leads are read in one snapshot. None if the
-   * claim has ended, the hook was deleted, the token does not work any more, or the user may not poll.
+   * The first lead after this time that the user of a claimed hook may see now. Hook, token, user and lead are read in one snapshot.
+   * Undefined also if the claim has ended, the hook was deleted, the token does not work any more, or the user may not poll.
    */
-  readLeads(range: LeadRange): Promise<readonly LeadRecord[]>;
+  readLead(claimed: Hook, after: number): Promise<LeadRecord | undefined>;
   /**
-   * Stores the progress of claimed hooks and ends their claims. A claim that has ended meanwhile stores nothing, and neither does one
-   * that would disable a hook that was subscribed again meanwhile.
+   * Stores the progress of claimed hooks. Their claims end, unless `notBefore` says that they go on. A claim that has ended meanwhile
+   * stores nothing, and neither does one that would disable a hook that was subscribed again meanwhile. Returns how many it has stored.
    */
-  settle(settled: readonly SettledHook[]): Promise<void>;
+  settle(settled: readonly SettledHook[]): Promise<number>;
   /**
    * Deletes hooks of revoked tokens, of removed users, and of tokens that have expired by the given time. Returns their number. A user
    * who was added again to another company is another user: `createdAt` of two companies cannot be compared.

@@ -1,5 +1,5 @@
 /** Where events may be sent: only to hosts that the operator allows, so that no table of private address ranges is needed. */
-import { type HookSend, type InvalidHook, MAX_HOOK_URL_LENGTH, PLATFORM_LIST } from '@leadtap/contract';
+import { type InvalidHook, MAX_HOOK_URL_LENGTH, PLATFORM_LIST } from '@leadtap/contract';
 
 /** The automation platforms. `*.` stands for one or more labels in front. */
 export const PLATFORM_HOSTS: readonly string[] = PLATFORM_LIST.flatMap(({ hookHosts }) => hookHosts);
@@ -9,24 +9,6 @@ export const allowedHosts = (configured: readonly string[]): readonly string[] =
   ...PLATFORM_HOSTS,
   ...configured,
 ];
-
-/**
- * What a hook sends is stored as the fragment of its URL. An older version, beside this one during an upgrade or after a rollback, allows
- * no URL with a fragment: it sends nothing to such a hook, and never moves its position.
- */
-export const toStoredUrl = ({ url, send }: StoredTarget): string =>
-  send === 'event' ? url : `${url}#${send}`;
-
-interface StoredTarget {
-  readonly url: string;
-  readonly send: HookSend;
-}
-
-export function fromStoredUrl(stored: string): StoredTarget {
-  for (const send of ['lead', 'leads'] as const)
-    if (stored.endsWith(`#${send}`)) return { url: stored.slice(0, -send.length - 1), send };
-  return { url: stored, send: 'event' };
-}
 
 export type CheckedUrl =
   /** Normalised. */

@@ -203,8 +203,8 @@ it('an attempt that was not accepted, or is not known to be, is not said to be s
   const { clock, service, run, list, change, subscribe } = await installation();
   await subscribe();
   clock.advance(1000);
-  const [first = 0, second = 0] = await service.add({ id: 'first' }, {});
-  await change({ announcedThrough: first, attemptedThrough: second, lastEventAt: clock(), lastStatus: 200 });
+  const [first = 0] = await service.add({ id: 'first' }, {});
+  await change({ announcedThrough: first, lastEventAt: clock(), lastStatus: null });
   clock.advance(3000);
   expect((await list()).consumers).toMatchObject([{ message: '1 lead waits; last tried 3 s ago' }]);
   expect((await run('consumers')).stdout).toContain('active, leads to hooks.zapier.com tried 3 s ago');

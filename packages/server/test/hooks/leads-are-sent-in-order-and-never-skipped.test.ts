@@ -1,24 +1,23 @@
 import type { ServerResponse } from 'node:http';
-import type { HookSend } from '@leadtap/contract';
-import { HookLeadsEvent, Lead } from '@leadtap/contract/schemas';
+import { Lead } from '@leadtap/contract/schemas';
 import { Webhook } from 'standardwebhooks';
 import { Errors } from 'typebox/value';
 import { describe, expect, it, vi } from 'vitest';
 import { type ManualClock, manualClock } from '../../../testing/harness/manual-clock.ts';
 import { type Receiver, respondWith, startReceiver } from '../../../testing/integrations/hook-receiver.ts';
 import { postHook, readHook, startWith, storedHook, subscribe } from './support/hooks.ts';
-import { firstTimes, idOf, leadsOf, SENDS, timesOf } from './support/lead-receiver.ts';
+import { firstTimes, idOf, leadOf, timeOf } from './support/lead-receiver.ts';
 
 const iso = (ms: number) => new Date(ms).toISOString();
 const PAST = '2020-01-01';
 const many = (count: number) => Array.from({ length: count }, () => ({}));
 
-async function startOne(send: HookSend, { clock, timeoutMs = 3_600_000 }: StartOptions = {}) {
+async function startOne({ clock, timeoutMs = 3_600_000 }: StartOptions = {}) {
   const receiver = await startReceiver();
   const options = { ...(clock && { clock }), hookDelivery: { timeoutMs } };
   const service = await startWith(receiver, options);
   const token = await service.token('boss', { expiresInMs: 1e10 });
-  const hook = await subscribe(service, token, receiver.url, undefined, send);
+  const hook = await subscribe(service, token, receiver.url, undefined, 'lead');
   return { receiver, service, options, token, hook };
 }
 
@@ -40,7 +39,7 @@ async function expectTimes(receiver: Receiver, times: readonly number[], clock: 
 
 describe('a request', () => {
   it('has a lead as the API returns it, and is signed; a 2xx moves the position', async () => {
-    const { receiver, service, token, hook } = await startOne('lead');
+    const { receiver, service, token, hook } = await startOne();
     const [created = 0] = await service.add({ fields: { firstName: 'Zoë', email: 'zoe@example.com' } });
     const { text, headers } = await receiver.event(1);
     const [lead] = await service.leads('boss', `since=${hook.since}`);
@@ -54,69 +53,35 @@ describe('a request', () => {
       }),
     );
     expect(await storedHook(service, hook.id)).toMatchObject({
-      ...{ announcedSince: Date.parse(hook.since), attemptedThrough: null, remindAt: null },
+      ...{ announcedSince: Date.parse(hook.since), remindAt: null },
     });
-  });
-
-  it('has up to 100 leads, and the next one follows where it ended', async () => {
-    const { receiver, service, hook } = await startOne('leads');
-    const [first = 0] = await service.add({});
-    await receiver.event(1);
-    const created = [first, ...(await service.add(...many(249)))];
-    await vi.waitFor(() => expect(firstTimes(receiver)).toEqual(created));
-    const events = receiver.events.map(({ text }) => JSON.parse(text) as HookLeadsEvent);
-    expect([...Errors(HookLeadsEvent, events.at(-1))]).toEqual([]);
-    expect(events.map(({ data }) => data.leads.length)).toEqual([1, 100, 100, 49]);
-    expect(events.map(({ data }) => data.since)).toEqual([
-      hook.since,
-      ...events.slice(0, -1).map(({ data }) => data.through),
-    ]);
-    for (const { data } of events) expect(data.through).toBe(data.leads.at(-1)?.createdAt);
-    expect(events[1]?.data.leads).toEqual(
-      await service.leads('boss', `since=${events[0]?.data.through}&limit=100`),
-    );
-  });
-
-  it('has fewer leads if they are long', async () => {
-    const { receiver, service } = await startOne('leads');
-    const addressNotes = 'ü'.repeat(10_000);
-    const created = await service.add(...many(60).map(() => ({ fields: { addressNotes } })));
-    await vi.waitFor(() => expect(firstTimes(receiver)).toEqual(created));
-    expect(receiver.events.map(({ text }) => Buffer.byteLength(text) <= 1_001_000)).toEqual([true, true]);
   });
 });
 
-it.each(SENDS)('a subscription with %s starts at since, and sends each lead once', async (send) => {
+it('a subscription starts at since, and sends each lead once', async () => {
   const receiver = await startReceiver();
   const service = await startWith(receiver);
   const created = await service.add(...many(25));
-  const { id } = await subscribe(
-    service,
-    await service.token('boss'),
-    receiver.url,
-    iso(created[2] ?? 0),
-    send,
-  );
+  const since = iso(created[2] ?? 0);
+  const { id } = await subscribe(service, await service.token('boss'), receiver.url, since, 'lead');
   await vi.waitFor(() => expect(firstTimes(receiver)).toEqual(created.slice(3)));
   await vi.waitFor(async () => expect((await storedHook(service, id)).announcedThrough).toBe(created.at(-1)));
-  expect(receiver.events.flatMap(timesOf)).toHaveLength(22);
+  expect(receiver.events.map(timeOf)).toHaveLength(22);
 });
 
 it('the same url, token and send is the same subscription; another send is another one', async () => {
-  const { receiver, service, token, hook } = await startOne('lead');
+  const { receiver, service, token, hook } = await startOne();
   const again = await subscribe(service, token, receiver.url, PAST, 'lead');
   expect([again.id, again.since]).toEqual([hook.id, hook.since]);
-  const others = [
-    await subscribe(service, token, receiver.url, undefined, 'leads'),
-    await subscribe(service, token, receiver.url),
-  ];
-  expect(others.map(({ send }) => send)).toEqual(['leads', 'event']);
-  expect(new Set([hook.id, ...others.map(({ id }) => id)]).size).toBe(3);
-  const refused = await postHook(service, token, { url: receiver.url, send: 'all' });
-  expect([refused.status, await refused.json()]).toMatchObject([
-    422,
-    { code: 'invalid-hook', detail: 'The `send` is none of `event`, `leads` and `lead`.' },
-  ]);
+  const other = await subscribe(service, token, receiver.url);
+  expect([other.send, other.id === hook.id]).toEqual(['event', false]);
+  for (const send of ['all', 'leads']) {
+    const refused = await postHook(service, token, { url: receiver.url, send });
+    expect([refused.status, await refused.json()]).toMatchObject([
+      422,
+      { code: 'invalid-hook', detail: expect.stringMatching(/^The `send` is neither `event` nor `lead`\./) },
+    ]);
+  }
 });
 
 /** Ways in which a receiver does not answer 2xx in time. All but the first have stored the leads perhaps. */
@@ -135,12 +100,12 @@ const FAILURES: Readonly<Record<string, (response: ServerResponse) => void>> = {
   },
 };
 
-describe.each(SENDS)('a receiver of %s', (send) => {
+describe('a receiver', () => {
   it.each(Object.keys(FAILURES))(
     'that %s gets the same request again, although more leads came',
     async (name) => {
       const clock = manualClock();
-      const { receiver, service, hook } = await startOne(send, { clock, timeoutMs: 1000 });
+      const { receiver, service, hook } = await startOne({ clock, timeoutMs: 1000 });
       receiver.respond = (response) => FAILURES[name]?.(response);
       const created = await service.add({}, {}, {});
       const first = await receiver.event(1);
@@ -153,14 +118,14 @@ describe.each(SENDS)('a receiver of %s', (send) => {
       receiver.respond = respondWith(200);
       await expectTimes(receiver, created, clock);
       const second = receiver.events[1];
-      expect(second && [idOf(second), leadsOf(second)]).toEqual([idOf(first), leadsOf(first)]);
-      expect(receiver.events.flatMap(timesOf)).toHaveLength(created.length + timesOf(first).length);
+      expect(second && [idOf(second), leadOf(second)]).toEqual([idOf(first), leadOf(first)]);
+      expect(receiver.events.map(timeOf)).toHaveLength(created.length + 1);
     },
   );
 
   it('that fails for months is never given up, and then gets everything', async () => {
     const clock = manualClock();
-    const { receiver, service, hook } = await startOne(send, { clock });
+    const { receiver, service, hook } = await startOne({ clock });
     const created = await service.add({}, {});
     receiver.respond = respondWith(500);
     await receiver.event(1);
@@ -182,7 +147,7 @@ describe.each(SENDS)('a receiver of %s', (send) => {
 
   it('that answers 410 gets nothing until it subscribes again, and then continues where it stopped', async () => {
     const clock = manualClock();
-    const { receiver, service, token, hook } = await startOne(send, { clock });
+    const { receiver, service, token, hook } = await startOne({ clock });
     const created = await service.add({});
     await expectTimes(receiver, created, clock);
     receiver.respond = respondWith(410);
@@ -202,13 +167,13 @@ describe.each(SENDS)('a receiver of %s', (send) => {
     const { event } = await receiver.event(requests + 1);
     expect(event.type).toBe('leads.available');
     receiver.events.splice(requests);
-    expect((await subscribe(service, token, receiver.url, undefined, send)).id).toBe(hook.id);
+    expect((await subscribe(service, token, receiver.url, undefined, 'lead')).id).toBe(hook.id);
     await expectTimes(receiver, created, clock);
   });
 
   it('that has accepted a request gets it again after a crash, with the same id', async () => {
     const clock = manualClock();
-    const { receiver, service, options } = await startOne(send, { clock });
+    const { receiver, service, options } = await startOne({ clock });
     const hooks = service.store.hooks;
     if (!hooks) throw new Error('the store has no hooks');
     const settle = vi.spyOn(hooks, 'settle').mockRejectedValue(new Error('killed'));
@@ -221,11 +186,11 @@ describe.each(SENDS)('a receiver of %s', (send) => {
     clock.advance(15_000);
     await expectTimes(receiver, created, clock);
     const [first, second] = receiver.events;
-    expect(second && leadsOf(second)).toEqual(first && leadsOf(first));
+    expect(second && leadOf(second)).toEqual(first && leadOf(first));
   });
 
   it('gets one request at a time from two instances, and each lead once', async () => {
-    const { receiver, service, hook } = await startOne(send);
+    const { receiver, service, hook } = await startOne();
     await startWith(receiver, { beside: service });
     let inFlight = 0;
     let most = 0;
@@ -242,26 +207,26 @@ describe.each(SENDS)('a receiver of %s', (send) => {
     await vi.waitFor(async () =>
       expect((await storedHook(service, hook.id)).announcedThrough).toBe(created.at(-1)),
     );
-    expect(receiver.events.flatMap(timesOf)).toEqual(created);
+    expect(receiver.events.map(timeOf)).toEqual(created);
     expect(most).toBe(1);
   });
 
   it('gets nothing of what was erased, and then what follows', async () => {
     const clock = manualClock();
-    const { receiver, service, hook } = await startOne(send, { clock });
+    const { receiver, service, hook } = await startOne({ clock });
     const { hooks, removal } = service.store;
     if (!hooks || !removal) throw new Error('the store has no hooks, or cannot erase');
-    const read = hooks.readLeads;
+    const read = hooks.readLead;
     // After the claim, before the read.
-    const reads = vi.spyOn(hooks, 'readLeads').mockImplementationOnce(async (range) => {
+    const reads = vi.spyOn(hooks, 'readLead').mockImplementationOnce(async (...claimed) => {
       await removal.erase(await removal.findByIds(['a', 'b'], 'acme'));
-      return read(range);
+      return read(...claimed);
     });
     await service.add({ id: 'a' }, { id: 'b' });
     await vi.waitFor(async () => {
       expect(reads).toHaveBeenCalled();
       expect(await storedHook(service, hook.id)).toMatchObject({
-        ...{ announcedThrough: Date.parse(hook.since), attemptedThrough: null, failures: 0 },
+        ...{ announcedThrough: Date.parse(hook.since), failures: 0 },
       });
     });
     const created = await service.add({ id: 'c' });
@@ -271,7 +236,7 @@ describe.each(SENDS)('a receiver of %s', (send) => {
 
   it('gets every lead in order while the clock is set forward and back', async () => {
     const clock = manualClock();
-    const { receiver, service } = await startOne(send, { clock });
+    const { receiver, service } = await startOne({ clock });
     const created: number[] = [];
     for (const stepMs of [7_200_000, -7_200_000, 86_400_000, -86_400_000, -10_800_000, 10_800_000]) {
       clock.advance(stepMs);
@@ -279,39 +244,4 @@ describe.each(SENDS)('a receiver of %s', (send) => {
       await expectTimes(receiver, created, clock);
     }
   });
-});
-
-it('a batch that failed is the same again although its leads are longer', async () => {
-  const clock = manualClock();
-  const { receiver, service, hook } = await startOne('leads', { clock });
-  receiver.respond = respondWith(500);
-  const ids = Array.from({ length: 60 }, (_, index) => ({ id: `${index}` }));
-  const created = await service.add(...ids);
-  const first = await receiver.event(1);
-  await vi.waitFor(async () => expect((await storedHook(service, hook.id)).failures).toBe(1));
-  await service.add(...ids.map((one) => ({ ...one, fields: { addressNotes: 'ü'.repeat(10_000) } })));
-  receiver.respond = respondWith(200);
-  await vi.waitFor(async () => {
-    clock.advance(PACE.stepMs);
-    expect((await storedHook(service, hook.id)).announcedThrough).toBe(created.at(-1));
-  }, PACE);
-  expect(receiver.events.map(idOf)).toEqual([idOf(first), idOf(first)]);
-});
-
-it('a batch that failed is the same again although its last lead was erased', async () => {
-  const clock = manualClock();
-  const { receiver, service, hook } = await startOne('leads', { clock });
-  receiver.respond = respondWith(500);
-  await service.add(...many(99), { id: 'last' }, ...many(50));
-  const first = await receiver.event(1);
-  await vi.waitFor(async () => expect((await storedHook(service, hook.id)).failures).toBe(1));
-  await service.store.removal?.erase((await service.store.removal.findByIds(['last'], 'acme')) ?? []);
-  receiver.respond = respondWith(200);
-  await vi.waitFor(() => {
-    clock.advance(PACE.stepMs);
-    expect(receiver.events).toHaveLength(3);
-  }, PACE);
-  const [, second, third] = receiver.events;
-  expect(second && [idOf(second), leadsOf(second)]).toEqual([idOf(first), leadsOf(first).slice(0, 99)]);
-  expect(third && leadsOf(third)).toHaveLength(50);
 });

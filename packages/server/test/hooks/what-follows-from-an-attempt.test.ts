@@ -6,6 +6,7 @@ import {
   progressAfter,
   progressAfterLeads,
   retryAfterMs,
+  type SentLeads,
   sinceOf,
 } from '../../src/hooks/rules.ts';
 import { type DueHook, type Hook, hookStateOf } from '../../src/hooks/store.ts';
@@ -23,7 +24,7 @@ const HOOK: Hook = {
     send: 'event',
     baseUrl: 'https://b.test',
   },
-  ...{ createdAt: 1, announcedThrough: 1000, announcedSince: 500, attemptedThrough: null },
+  ...{ createdAt: 1, announcedThrough: 1000, announcedSince: 500 },
   ...{ lastEventAt: null, lastStatus: null },
   ...{ failures: 0, failingSince: null, disabledAt: null, notBefore: NOW + 15_000, checkAt: NOW + 15_000 },
   remindAt: null,
@@ -40,7 +41,7 @@ const FAILED: Outcome = { kind: 'refused', status: 500 };
 
 it('a 2xx moves the position, ends the failures, and allows the next event after a second', () => {
   expect(after(due({ failures: 3, failingSince: 5, remindAt: 7 }), OK)).toEqual({
-    ...{ announcedThrough: 2000, announcedSince: 1000, attemptedThrough: null },
+    ...{ announcedThrough: 2000, announcedSince: 1000 },
     ...{ lastEventAt: NOW, lastStatus: 202 },
     ...{ failures: 0, failingSince: null, disabledAt: null },
     ...{ notBefore: NOW + 1000, checkAt: NOW + 1000, remindAt: NOW + 120_000 },
@@ -191,43 +192,43 @@ it('the state follows from the row', () => {
 });
 
 describe('of a hook that sends leads', () => {
-  const failing = { send: 'lead', failures: 3, failingSince: 5, attemptedThrough: 2000 } as const;
-  const afterLeads = (acceptedThrough: number, result: ClaimResult) =>
+  const failing = due({ send: 'lead', failures: 3, failingSince: 5 });
+  const afterLeads = (createdAt: number | undefined, end: SentLeads['end']) =>
     progressAfterLeads(
-      due(failing),
-      { acceptedThrough, attemptedThrough: 1500, result },
+      failing,
+      { ...(createdAt !== undefined && { accepted: { createdAt, status: 202 } }), end },
       { now: NOW, random: 0, hasConsumers: true },
     );
 
-  it('a 2xx moves the position to what was accepted; there are no reminders', () => {
-    expect(afterLeads(1500, OK)).toMatchObject({
-      ...{ announcedThrough: 1500, announcedSince: 500, attemptedThrough: null, failures: 0 },
-      ...{ failingSince: null, lastStatus: 202, notBefore: NOW + 1000, checkAt: NOW + 1000, remindAt: null },
+  it('a 2xx moves the position to what was accepted, and the claim goes on; there are no reminders', () => {
+    const { notBefore, checkAt } = failing.hook;
+    expect(afterLeads(1500, { kind: 'sending' })).toMatchObject({
+      ...{ announcedThrough: 1500, announcedSince: 500, failures: 0, failingSince: null },
+      ...{ lastEventAt: NOW, lastStatus: 202, notBefore, checkAt, remindAt: null },
     });
+  });
+
+  it('with more leads it is due at once, and without any more, it is examined a second later', () => {
+    const isDue = { announcedThrough: 1500, notBefore: NOW };
+    expect(afterLeads(1500, { kind: 'time-over' })).toMatchObject({ ...isDue, checkAt: NOW });
+    expect(afterLeads(1500, { kind: 'all-sent' })).toMatchObject({ ...isDue, checkAt: NOW + 1000 });
+    const nothing = { ...failing.hook, notBefore: NOW, checkAt: NOW + 1000 };
+    expect(afterLeads(undefined, { kind: 'all-sent' })).toEqual(nothing);
   });
 
   it('what was accepted before a failure counts, and the failure is the first one', () => {
     expect(afterLeads(1400, FAILED)).toMatchObject({
-      ...{ announcedThrough: 1400, attemptedThrough: 1500, failures: 1, failingSince: NOW, lastStatus: 500 },
+      ...{ announcedThrough: 1400, failures: 1, failingSince: NOW, lastStatus: 500 },
       ...{ notBefore: NOW + 5000, checkAt: NOW + 5000 },
     });
-    expect(afterLeads(1000, FAILED)).toMatchObject({ announcedThrough: 1000, failures: 4, failingSince: 5 });
+    expect(afterLeads(undefined, FAILED)).toMatchObject({
+      ...{ announcedThrough: 1000, failures: 4, failingSince: 5 },
+    });
   });
 
   it('a 410 disables it, and the position stays', () => {
     expect(afterLeads(1400, { kind: 'gone', status: 410 })).toMatchObject({
       ...{ announcedThrough: 1400, lastStatus: 410, disabledAt: NOW, checkAt: null },
     });
-  });
-
-  it('nothing to send is no failure, and the next request ends where the leads do then', () => {
-    expect(afterLeads(1000, { kind: 'nothing' })).toMatchObject({
-      ...{ announcedThrough: 1000, attemptedThrough: null, failures: 3, notBefore: NOW + 1000 },
-    });
-  });
-
-  it('without a place, or a host that is allowed, the request stays the same', () => {
-    for (const kind of ['no-place', 'not-allowed'] as const)
-      expect(afterLeads(1000, { kind })).toMatchObject({ announcedThrough: 1000, attemptedThrough: 1500 });
   });
 });

@@ -618,8 +618,8 @@ const SITUATIONS: readonly Situation[] = [
     ...{ expected: [], wasGreen: true },
     says: /^No problem was found\. No consumer has polled yet\.$/,
     arrange: async (world) => {
-      const [attemptedThrough = 0] = await world.service.add({});
-      await world.sending('make', { attemptedThrough, lastStatus: null }, 1);
+      await world.service.add({});
+      await world.sending('make', { lastStatus: null }, 1);
     },
   },
   {

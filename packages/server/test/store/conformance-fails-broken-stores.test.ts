@@ -127,14 +127,14 @@ class ReadsLeadsOfClaims extends DelegatingStore {
     super(inner);
     const { hooks } = inner;
     if (!hooks) throw new Error('the store has no hooks');
-    const read = new Map<string, ReturnType<HookStore['readLeads']>>();
-    const readOnce: HookStore['readLeads'] = ({ hook, ...range }) => {
-      const key = JSON.stringify([hook.id, range]);
-      const known = read.get(key) ?? hooks.readLeads({ hook, ...range });
+    const read = new Map<string, ReturnType<HookStore['readLead']>>();
+    const readOnce: HookStore['readLead'] = (hook, after) => {
+      const key = JSON.stringify([hook.id, after]);
+      const known = read.get(key) ?? hooks.readLead(hook, after);
       read.set(key, known);
       return known;
     };
-    this.hooks = { ...hooks, readLeads: readOnce };
+    this.hooks = { ...hooks, readLead: readOnce };
   }
 }
 

@@ -18,7 +18,7 @@ test('hooks and their positions are the same after a move', async () => {
     url,
     since: AT - 7,
     ...hook,
-    send: 'leads',
+    send: 'lead',
   });
   await source.subscribeHook({
     id: 'b',
@@ -33,7 +33,7 @@ test('hooks and their positions are the same after a move', async () => {
   const before = await source.listHooks(query);
   await source.close();
   expect(before).toMatchObject([
-    { hook: { url, send: 'leads', announcedSince: AT - 7, announcedThrough: AT - 7 } },
+    { hook: { url, send: 'lead', announcedSince: AT - 7, announcedThrough: AT - 7 } },
     { hook: { tokenId: null } },
   ]);
 

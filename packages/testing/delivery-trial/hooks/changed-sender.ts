@@ -46,16 +46,16 @@ export const HOOK_MUTATIONS = {
   'moved-by-failure': [
     {
       module: 'hooks/send-leads.js',
-      part: 'return { ...sent, attemptedThrough, result: outcome };',
-      by: 'return { ...sent, acceptedThrough: page.through, attemptedThrough, result: outcome };',
+      part: 'return toSent(accepted, outcome);',
+      by: 'return toSent({ createdAt: begun.createdAt, status: 500 }, outcome);',
     },
   ],
-  /** A repetition ends with the newest lead, so that it is another request. */
+  /** A repetition has another id. */
   'other-repetition': [
     {
-      module: 'hooks/claim.js',
-      part: 'attemptedThrough !== null && attemptedThrough > announcedThrough',
-      by: 'false',
+      module: 'hooks/event.js',
+      part: 'messageId(hook.id, lead.createdAt, lead.id)',
+      by: 'messageId(hook.id, lead.createdAt, performance.now())',
     },
   ],
   /** All leads of the company are sent, whatever the user may see. */

@@ -12,12 +12,12 @@ export interface SentLead {
 
 export interface LeadRequest {
   readonly webhookId: string;
-  /** Its leads were read after it. */
+  /** Its lead was read after it. */
   readonly begunAt: number;
   /** And before. */
   readonly arrivedAt: number;
-  readonly leads: readonly SentLead[];
-  /** The receiver has stored the leads, whether its answer arrived in time or not. */
+  readonly lead: SentLead;
+  /** The receiver has stored the lead, whether its answer arrived in time or not. */
   isAccepted: boolean;
 }
 
@@ -66,19 +66,18 @@ export function judgeLeads(history: LeadHistory): LeadFindings {
     let newest = '';
     for (const request of requests) {
       if (request.begunAt > endedAt) hidden.push(`${client} got a request after its token was revoked`);
-      for (const lead of request.leads) {
-        if (request.isAccepted) accepted.add(lead.id);
-        const known = idByLead.get(lead.id);
-        if (known !== undefined && known !== request.webhookId && isAlwaysVisible(history, lead))
-          otherIds.push(`${client} got ${lead.id} as ${known}, then as ${request.webhookId}`);
-        if (known === undefined && isAlwaysVisible(history, lead)) {
-          if (lead.createdAt <= newest) outOfOrder.push(`${client} got ${lead.id} after a later lead`);
-          newest = lead.createdAt;
-        }
-        idByLead.set(lead.id, known ?? request.webhookId);
-        const reason = findReason(history, request, lead);
-        if (reason) hidden.push(`${client} got ${lead.id}, which ${reason}`);
+      const { lead, webhookId, isAccepted } = request;
+      if (isAccepted) accepted.add(lead.id);
+      const known = idByLead.get(lead.id);
+      if (known !== undefined && known !== webhookId && isAlwaysVisible(history, lead))
+        otherIds.push(`${client} got ${lead.id} as ${known}, then as ${webhookId}`);
+      if (known === undefined && isAlwaysVisible(history, lead)) {
+        if (lead.createdAt <= newest) outOfOrder.push(`${client} got ${lead.id} after a later lead`);
+        newest = lead.createdAt;
       }
+      idByLead.set(lead.id, known ?? webhookId);
+      const reason = findReason(history, request, lead);
+      if (reason) hidden.push(`${client} got ${lead.id}, which ${reason}`);
     }
   }
   const lost = guaranteed.filter(({ id }) => !accepted.has(id)).map(({ id }) => `${client} never got ${id}`);

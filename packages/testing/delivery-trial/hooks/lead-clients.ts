@@ -1,6 +1,6 @@
 /** Clients that get the leads by webhook, with faulty receivers, while leads are erased, tokens revoked and access levels narrowed. */
 import { setTimeout as wait } from 'node:timers/promises';
-import { HOOKS_PATH, type HookLeadsEvent, type Lead, type SubscribedHook } from '@leadtap/contract';
+import { HOOKS_PATH, type Lead, type SubscribedHook } from '@leadtap/contract';
 import type { Organisation, Store } from 'leadtap';
 import type { Installation } from '../pollers/http-caller.ts';
 import { Random } from '../random.ts';
@@ -17,7 +17,6 @@ import {
 type StoredLead = Awaited<ReturnType<Store['listLeads']>>[number];
 
 const BRANCH = 'north';
-const SENDS = ['lead', 'leads'] as const;
 /** `narrowed` loses the right to see the other branch from time to time, `revoked` its token. */
 const ACCESSES = ['COMPANY', 'BRANCH', 'narrowed', 'revoked'] as const;
 type Access = (typeof ACCESSES)[number];
@@ -28,7 +27,6 @@ const RETRY_MS = 100;
 const ALWAYS: Narrowing = { branchName: BRANCH, from: 0, until: Number.POSITIVE_INFINITY };
 
 interface ClientPlan {
-  readonly send: (typeof SENDS)[number];
   readonly access: Access;
   readonly companyId: string;
   /** One after the other: each has one token. */
@@ -36,14 +34,12 @@ interface ClientPlan {
 }
 
 const plansOf = (companyIds: readonly string[]): ClientPlan[] =>
-  SENDS.flatMap((send) =>
-    ACCESSES.map((access, index) => {
-      const companyId = companyIds[index % companyIds.length] ?? '';
-      const count = access === 'revoked' ? MAX_REVOCATIONS + 1 : 1;
-      const userIds = Array.from({ length: count }, (_, n) => `${companyId}-${send}-${access}-${n + 1}`);
-      return { send, access, companyId, userIds };
-    }),
-  );
+  ACCESSES.map((access, index) => {
+    const companyId = companyIds[index % companyIds.length] ?? '';
+    const count = access === 'revoked' ? MAX_REVOCATIONS + 1 : 1;
+    const userIds = Array.from({ length: count }, (_, n) => `${companyId}-lead-${access}-${n + 1}`);
+    return { access, companyId, userIds };
+  });
 
 export const leadUsersOf = (
   companyIds: readonly string[],
@@ -145,8 +141,8 @@ class LeadClient {
     guaranteed: readonly { readonly id: string }[],
     erased: ReadonlyMap<string, number>,
   ): LeadClientVerdict {
-    const { companyId, access, send } = this.plan;
-    const client = `${companyId}-${send}-${access}`;
+    const { companyId, access } = this.plan;
+    const client = `${companyId}-lead-${access}`;
     const requests = [...this.#requests.values()];
     const subscriptions = [...this.#subscriptions.values()];
     const narrowings = access === 'BRANCH' ? [ALWAYS] : this.narrowings;
@@ -169,12 +165,10 @@ class LeadClient {
   }
 
   #record(request: ReceivedRequest): void {
-    const body = JSON.parse(request.text) as Lead | HookLeadsEvent;
+    const { id, createdAt, branchName } = JSON.parse(request.text) as Lead;
     const recorded: LeadRequest = {
       ...{ webhookId: request.webhookId, begunAt: request.timestampMs, arrivedAt: request.arrivedAt },
-      leads: ('data' in body ? body.data.leads : [body]).map(({ id, createdAt, branchName }) => {
-        return { id, createdAt, branchName };
-      }),
+      lead: { id, createdAt, branchName },
       isAccepted: false,
     };
     this.#requests.set(request, recorded);
@@ -185,10 +179,9 @@ class LeadClient {
     const recorded = this.#requests.get(request);
     if (!recorded) throw new Error('the request was not recorded');
     recorded.isAccepted = true;
-    for (const { id, createdAt } of recorded.leads) {
-      this.#accepted.add(id);
-      if (createdAt > this.#acceptedThrough) this.#acceptedThrough = createdAt;
-    }
+    const { id, createdAt } = recorded.lead;
+    this.#accepted.add(id);
+    if (createdAt > this.#acceptedThrough) this.#acceptedThrough = createdAt;
   }
 
   #track(work: Promise<void>): void {
@@ -199,7 +192,7 @@ class LeadClient {
   async #subscribe(): Promise<void> {
     if (!this.#installation) throw new Error('the client has not subscribed');
     const { url } = this.receiver;
-    const body = JSON.stringify({ url, since: this.#acceptedThrough, send: this.plan.send });
+    const body = JSON.stringify({ url, since: this.#acceptedThrough, send: 'lead' });
     const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
     const response = await requestUntilAnswered(
       this.#installation,
@@ -208,8 +201,8 @@ class LeadClient {
       HOOKS_PATH,
       init,
     );
-    const hook = (await response.json()) as SubscribedHook;
-    if (hook.send !== this.plan.send) throw new Error(`the subscription sends ${hook.send}`);
+    const { send } = (await response.json()) as SubscribedHook;
+    if (send !== 'lead') throw new Error(`the subscription sends ${send}`);
   }
 }
 

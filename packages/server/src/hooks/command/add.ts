@@ -30,7 +30,7 @@ export function registerAdd(hooks: Command, context: CommandContext): void {
       '--user <id>': { text: 'id of the user whose leads are sent', isRequired: true },
       '--url <url>': { text: 'where they are sent', isRequired: true },
       '--send <what>': {
-        text: 'lead: one in a request; leads: up to 100 in a request; event: that there are leads',
+        text: 'lead: each lead; event: that there are leads',
         choices: HOOK_SENDS,
         default: ['lead', 'lead'],
       },
@@ -42,9 +42,8 @@ export function registerAdd(hooks: Command, context: CommandContext): void {
       '--json': 'print { id, send, since, secret, tokenId }; with --send event, also { token }',
     },
     help: `
-Every lead is sent, in order, and again until the receiver answers 2xx: it may get one twice. The service must run. With
---send lead, the body is the lead as a poll has it; with --send leads, it is an event with a list of leads.
-With --send event, the receiver has to poll, with the token that this command prints.
+Every lead is sent, in order, and again until the receiver answers 2xx: it may get one twice. The body is the lead as a
+poll has it. The service must run. With --send event, the receiver has to poll, with the token that this command prints.
 
 The secret verifies the signatures of the requests (Standard Webhooks). The same command again prints the same
 subscription. \`leadtap hooks remove\` ends it. It has a token of its own, valid for 10 years.
@@ -52,7 +51,7 @@ subscription. \`leadtap hooks remove\` ends it. It has a token of its own, valid
 Hosts of automation platforms are allowed. LEADTAP_HOOK_HOSTS has to list any other one, for the service as well.`,
     examples: [
       'leadtap hooks add --user ada --url https://hooks.zapier.com/hooks/catch/123/abc',
-      'leadtap hooks add --user ada --url https://hook.eu1.make.com/abc --send leads --since 2026-03-02',
+      'leadtap hooks add --user ada --url https://hook.eu1.make.com/abc --since 2026-03-02',
     ],
     run: addHook,
   });
@@ -162,7 +161,6 @@ const tooMany = (userId: string): Failure =>
 
 const SENT: Readonly<Record<HookSend, string>> = {
   lead: 'Each lead after this time that the user may see is sent to',
-  leads: 'The leads after this time that the user may see are sent, up to 100 in a request, to',
   event: 'For leads after this time that the user may see, an event is sent to',
 };
 

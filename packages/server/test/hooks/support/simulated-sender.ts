@@ -3,16 +3,10 @@ import { onTestFinished, vi } from 'vitest';
 import type { Delivery } from '../../../src/hooks/deliver.ts';
 import type { Outcome } from '../../../src/hooks/rules.ts';
 import { HookSender } from '../../../src/hooks/sender.ts';
-import type {
-  ClaimQuery,
-  DueHook,
-  Hook,
-  HookProgress,
-  LeadRange,
-  SettledHook,
-} from '../../../src/hooks/store.ts';
+import type { ClaimQuery, DueHook, Hook, HookProgress, SettledHook } from '../../../src/hooks/store.ts';
 import type { LeadRecord } from '../../../src/leads/record.ts';
 import type { Change } from '../../../src/poll/store.ts';
+import { sampleLead } from '../../cache/support/sample-lead.ts';
 
 export const START = Date.UTC(2026, 2, 2, 9, 30);
 export const ACCEPTED: Outcome = { kind: 'accepted', status: 200 };
@@ -24,13 +18,21 @@ class SimulatedStore {
   readonly now = vi.fn(async () => START + performance.now());
   readonly prune = vi.fn(async (_expiredBefore: number) => 0);
   readonly hasHooks = vi.fn(async () => this.hooks.size > 0);
-  readonly readLeads = vi.fn(async (_range: LeadRange): Promise<LeadRecord[]> => []);
+  /** Of each company: when its leads were created. */
+  readonly leads = new Map<string, number[]>();
+  readonly readLead = vi.fn(async (claimed: Hook, after: number): Promise<LeadRecord | undefined> => {
+    const row = this.hooks.get(claimed.id);
+    if (row?.hook.notBefore !== claimed.notBefore) return undefined;
+    const createdAt = this.leads.get(row.companyId)?.find((time) => time > after);
+    return createdAt === undefined ? undefined : sampleLead(createdAt);
+  });
   readonly remove = vi.fn(async (id: string, _createdAt?: number) => this.hooks.delete(id));
 
   readonly claim = vi.fn(async ({ claimMs, companies, except, limit }: ClaimQuery): Promise<DueHook[]> => {
     const now = START + performance.now();
     const due: DueHook[] = [];
-    for (const row of this.hooks.values()) {
+    const rows = [...this.hooks.values()].sort((a, b) => a.hook.notBefore - b.hook.notBefore);
+    for (const row of rows) {
       const { hook, companyId } = row;
       const isExcepted =
         except?.hooks.includes(hook.id) ||
@@ -50,11 +52,15 @@ class SimulatedStore {
     return due;
   });
 
-  readonly settle = vi.fn(async (settled: readonly SettledHook[]): Promise<void> => {
+  readonly settle = vi.fn(async (settled: readonly SettledHook[]): Promise<number> => {
+    let stored = 0;
     for (const { claimed, progress } of settled) {
       const row = this.hooks.get(claimed.id);
-      if (row?.hook.notBefore === claimed.notBefore) row.hook = { ...row.hook, ...progress };
+      if (row?.hook.notBefore !== claimed.notBefore) continue;
+      row.hook = { ...row.hook, ...progress };
+      stored += 1;
     }
+    return stored;
   });
 }
 
@@ -133,7 +139,7 @@ export function simulateSender({ maxInFlight = 40, tracksChanges = true }: Sende
           send: 'event',
           baseUrl: '',
         },
-        ...{ createdAt: 1, announcedThrough: 0, announcedSince: null, attemptedThrough: null },
+        ...{ createdAt: 1, announcedThrough: 0, announcedSince: null },
         ...{ lastEventAt: null, lastStatus: null },
         ...{ failures: 0, failingSince: null, disabledAt: null, notBefore: 0, checkAt: null, remindAt: null },
         ...changes,
@@ -145,9 +151,19 @@ export function simulateSender({ maxInFlight = 40, tracksChanges = true }: Sende
     /** New leads, which the change log reports. Returns the newest stamp. */
     addLead(...companies: readonly string[]): number {
       const stamp = START + performance.now();
-      for (const id of companies) store.newest.set(id, stamp);
+      for (const id of companies) {
+        store.newest.set(id, stamp);
+        store.leads.set(id, [...(store.leads.get(id) ?? []), stamp]);
+      }
       report(companies.map((id) => ({ kind: 'leads-appended', id })));
       return stamp;
+    },
+    /** Leads that came before the start. */
+    addBacklog(companyId: string, count: number): number[] {
+      const stamps = Array.from({ length: count }, (_, index) => START - count + index);
+      store.leads.set(companyId, stamps);
+      store.newest.set(companyId, stamps.at(-1) ?? 0);
+      return stamps;
     },
     hook(id: string): Hook {
       const row = store.hooks.get(id);
