@@ -41,6 +41,18 @@ export const TARGETS = {
     /** Polls with the same processor time of the instance, compared with none. */
     pollsBeside: 0.95,
   },
+  /** While 20 webhooks of a user send leads to a receiver that answers at once. */
+  leadHooks: {
+    /** The longest slice of processor time between two turns of the event loop. */
+    sliceMs: 30,
+    /** The median of polls of others, compared with before. */
+    polls: 1.5,
+    /** From the commit of a lead to its request, for another company. */
+    webhookMs: 1000,
+    /** Of one webhook, whose receiver needs 5 ms and 100 ms. */
+    fastPerSecond: 100,
+    slowPerSecond: 9,
+  },
   /** In arrays of 100. */
   intakeLeadsPerSecond: { sqlite: 5000, postgres: 3000 },
 } as const;

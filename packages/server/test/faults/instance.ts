@@ -60,14 +60,15 @@ export interface Instance {
 
 export interface InstanceOptions extends Omit<PostgresOptions, 'url'> {
   readonly whenDone?: WhenDone;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** The service, as an operator runs it, on a database that the test is going to break. */
 export async function serve(url: string, options: InstanceOptions = {}): Promise<Instance> {
-  const { whenDone = onTestFinished, ...storeOptions } = options;
+  const { whenDone = onTestFinished, env: given, ...storeOptions } = options;
   const log: LogLine[] = [];
   const logger = makeLogger('trace', { write: (line) => void log.push(JSON.parse(line)) });
-  const env = { LEADTAP_DATABASE_URL: url, LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: 'off' };
+  const env = { LEADTAP_DATABASE_URL: url, LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: 'off', ...given };
   const config = parseConfig({ env, cwd: tempFolder(whenDone) });
   // With short timeouts, a slow machine may need several attempts.
   const open = () => eventually(() => openPostgresStore({ url, ...LONG_STORE_TIMEOUTS, ...storeOptions }));
