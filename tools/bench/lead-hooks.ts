@@ -100,7 +100,9 @@ class Measurement {
 
   async unsubscribe(ids: readonly string[]): Promise<void> {
     for (const id of ids)
-      await fetch(`http://127.0.0.1:${this.#parts.instance.port}/automation/hooks/${id}`, { method: 'DELETE' });
+      await fetch(`http://127.0.0.1:${this.#parts.instance.port}/automation/hooks/${id}`, {
+        method: 'DELETE',
+      });
     // What is in flight ends.
     await pause(1500);
   }
@@ -116,9 +118,12 @@ class Measurement {
     this.#polls += 1;
     const begunAt = performance.now();
     const since = sinceQuery(Date.now() + 24 * 3600 * 1000);
-    const response = await fetch(`http://127.0.0.1:${this.#parts.instance.port}/automation/new-leads${since}`, {
-      headers: { authorization: `Bearer ${this.#parts.token(OTHER, this.#polls % POLLING_USERS)}` },
-    });
+    const response = await fetch(
+      `http://127.0.0.1:${this.#parts.instance.port}/automation/new-leads${since}`,
+      {
+        headers: { authorization: `Bearer ${this.#parts.token(OTHER, this.#polls % POLLING_USERS)}` },
+      },
+    );
     await response.text();
     if (response.status !== 200) throw new Error(`a poll was answered with ${response.status}`);
     return performance.now() - begunAt;
@@ -288,7 +293,13 @@ async function measure(bench: Bench): Promise<Result> {
       },
       {
         title: 'How many leads a second does a webhook send?',
-        columns: ['', 'receiver needs 5 ms', '100 ms', 'leads of 1,000 webhooks at once, p5 to p95', 'slice then'],
+        columns: [
+          '',
+          'receiver needs 5 ms',
+          '100 ms',
+          'leads of 1,000 webhooks at once, p5 to p95',
+          'slice then',
+        ],
         rows: measured.map((figures) => [
           nameOf(figures),
           whole(figures.fastPerSecond),
@@ -303,12 +314,24 @@ async function measure(bench: Bench): Promise<Result> {
       .flatMap(({ store, small, large, fastPerSecond, slowPerSecond, shares }) => [
         ...Object.entries({ '1 kB': small, '70 kB': large }).flatMap(([size, { before, during }]) => [
           atMost(targets.sliceMs, during.sliceMs, `lead-hooks, ${store}, ${size}: longest slice, ms`),
-          atMost(targets.polls, during.pollMs / before.pollMs, `lead-hooks, ${store}, ${size}: polls of others`),
-          atMost(targets.webhookMs, during.webhookMs, `lead-hooks, ${store}, ${size}: webhook of another, ms`),
+          atMost(
+            targets.polls,
+            during.pollMs / before.pollMs,
+            `lead-hooks, ${store}, ${size}: polls of others`,
+          ),
+          atMost(
+            targets.webhookMs,
+            during.webhookMs,
+            `lead-hooks, ${store}, ${size}: webhook of another, ms`,
+          ),
         ]),
         atLeast(targets.fastPerSecond, fastPerSecond, `lead-hooks, ${store}: leads/s, receiver needs 5 ms`),
         atLeast(targets.slowPerSecond, slowPerSecond, `lead-hooks, ${store}: leads/s, receiver needs 100 ms`),
-        atLeast(1, shares.least, `lead-hooks, ${store}: leads of the 5 % of ${shares.hooks} that get the fewest`),
+        atLeast(
+          1,
+          shares.least,
+          `lead-hooks, ${store}: leads of the 5 % of ${shares.hooks} that get the fewest`,
+        ),
       ]),
     figures: measured,
   };

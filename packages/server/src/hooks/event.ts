@@ -9,8 +9,7 @@ import {
   testLeadFrom,
 } from '@leadtap/contract';
 import { toIso } from '../clock.ts';
-import type { LeadRecord } from '../leads/record.ts';
-import { renderLead } from '../leads/render.ts';
+import { type PageLead, renderLead } from '../leads/render.ts';
 import type { Delivery } from './deliver.ts';
 import type { Outcome } from './rules.ts';
 import type { DueHook, Hook } from './store.ts';
@@ -81,8 +80,8 @@ export function eventMessage(
 }
 
 /** A lead that was deleted and added again has another `createdAt`: it is another lead. */
-export const leadMessage = (hook: Hook, lead: LeadRecord): HookMessage => ({
-  id: messageId(hook.id, lead.createdAt, lead.id),
+export const leadMessage = (hook: Hook, lead: PageLead): HookMessage => ({
+  id: messageId(hook.id, lead.createdAt, 'lead'),
   body: renderLead(lead),
 });
 

@@ -1,7 +1,7 @@
 /** Webhook subscriptions in a database. */
 
 import { PROFESSIONAL } from '../accounts/records.ts';
-import { selectVisibleLeads, unionVisibleLeads } from '../leads/access.ts';
+import { selectVisibleLeads } from '../leads/access.ts';
 import type { LeadRecord } from '../leads/record.ts';
 import type { StoredLeadRow } from '../leads/row.ts';
 import { joinNames, STORED_COLUMNS } from '../leads/sql.ts';
@@ -67,9 +67,11 @@ const SELECTED = selectFields(HOOKS.types, 'h');
 const NOW = 'leadtap.from_ms($1)';
 const minutesLater = (minutes: number): string => `leadtap.from_ms(CAST($1 AS bigint) + ${minutes * 60_000})`;
 
-const IS_EXPIRED = `(h.token_expires_at IS NOT NULL AND h.token_expires_at <= ${NOW})`;
+const isExpired = (now: string) => `(h.token_expires_at IS NOT NULL AND h.token_expires_at <= ${now})`;
+const IS_EXPIRED = isExpired(NOW);
 const IS_REVOKED = 'EXISTS (SELECT 1 FROM leadtap.revoked_tokens AS r WHERE r.token_id = h.token_id)';
-const IS_TOKEN_ENDED = `(${IS_EXPIRED} OR ${IS_REVOKED})`;
+const isTokenEnded = (now: string) => `(${isExpired(now)} OR ${IS_REVOKED})`;
+const IS_TOKEN_ENDED = isTokenEnded(NOW);
 const HAS_USER =
   'EXISTS (SELECT 1 FROM leadtap.users AS u WHERE u.id = h.user_id AND u.company_id = h.company_id)';
 /** What `prune` deletes, if `now` is its `expiredBefore`. */
@@ -150,22 +152,24 @@ function claimSql(dialect: Dialect, isOfAll: boolean): string {
        FOR UPDATE OF h SKIP LOCKED`;
 }
 
-/** The values: now, the hook, the end of its claim, and the time after which the lead was created. */
+/** A claimed hook `h` and its user `u`, who may read leads now. The values: the hook, and the end of its claim. */
+export const claimedHookSql = (now: string): string => `
+  leadtap.hooks AS h JOIN leadtap.users AS u ON u.id = h.user_id AND u.company_id = h.company_id
+ WHERE h.id = $1 AND h.not_before = leadtap.from_ms($2) AND u.plan = '${PROFESSIONAL}' AND NOT ${isTokenEnded(now)}`;
+
+/** The third value is the time after which the lead was created, the fourth is now. */
 function leadSql(dialect: Dialect): string {
-  const { joinEach, joinValues } = dialect;
-  const key = unionVisibleLeads(
+  const key = selectVisibleLeads(
     dialect,
     'u',
-    (leads) => `SELECT l.created_at AS value FROM ${leads}
-      AND l.created_at > leadtap.from_ms($4) ORDER BY l.created_at LIMIT 1`,
+    (leads) =>
+      `SELECT l.created_at FROM ${leads} AND l.created_at > leadtap.from_ms($3) ORDER BY l.created_at LIMIT 1`,
   );
   return `
-    SELECT ${STORED_COLUMNS} FROM leadtap.hooks AS h
-      ${joinEach('users', 'u', `u.id = h.user_id AND u.company_id = h.company_id AND u.plan = '${PROFESSIONAL}'`)}
-      ${joinValues(key, 'k')}
-      ${joinEach('leads', 'l', 'l.company_id = u.company_id AND l.created_at = k.value')}
-      ${joinEach('companies', 'c', 'c.id = l.company_id')} ${joinNames(dialect)}
-     WHERE h.id = $2 AND h.not_before = leadtap.from_ms($3) AND NOT ${IS_TOKEN_ENDED}`;
+    SELECT ${STORED_COLUMNS}
+      FROM (SELECT u.company_id, ${key} AS created_at FROM ${claimedHookSql('leadtap.from_ms($4)')}) AS k
+      ${dialect.joinEach('leads', 'l', 'l.company_id = k.company_id AND l.created_at = k.created_at')}
+      ${dialect.joinEach('companies', 'c', 'c.id = l.company_id')} ${joinNames(dialect)}`;
 }
 
 /** Rows are locked in the order of their ids, so that two processes cannot deadlock. */
@@ -287,7 +291,7 @@ export function createHookStore(
 
     readLead: ({ id, notBefore }, after) =>
       read(function* () {
-        const [row] = yield* query<StoredLeadRow>(sql.lead, [yield* readNow(), id, notBefore, after]);
+        const [row] = yield* query<StoredLeadRow>(sql.lead, [id, notBefore, after, yield* readNow()]);
         return row && decode(row);
       }, SHORT),
 

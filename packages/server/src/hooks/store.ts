@@ -4,7 +4,7 @@
  */
 import type { HookSend } from '@leadtap/contract';
 import type { ConsumerKey } from '../consumers/store.ts';
-import type { LeadRecord } from '../leads/record.ts';
+import type { PageLead } from '../leads/render.ts';
 
 /** What a subscription says. */
 export interface NewHook extends ConsumerKey {
@@ -170,7 +170,7 @@ export interface HookStore {
    * The first lead after this time that the user of a claimed hook may see now. Hook, token, user and lead are read in one snapshot.
    * Undefined also if the claim has ended, the hook was deleted, the token does not work any more, or the user may not poll.
    */
-  readLead(claimed: Hook, after: number): Promise<LeadRecord | undefined>;
+  readLead(claimed: Hook, after: number): Promise<PageLead | undefined>;
   /**
    * Stores the progress of claimed hooks. Their claims end, unless `notBefore` says that they go on. A claim that has ended meanwhile
    * stores nothing, and neither does one that would disable a hook that was subscribed again meanwhile. Returns how many it has stored.

@@ -54,7 +54,7 @@ export const HOOK_MUTATIONS = {
   'other-repetition': [
     {
       module: 'hooks/event.js',
-      part: 'messageId(hook.id, lead.createdAt, lead.id)',
+      part: "messageId(hook.id, lead.createdAt, 'lead')",
       by: 'messageId(hook.id, lead.createdAt, performance.now())',
     },
   ],

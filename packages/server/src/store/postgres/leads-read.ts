@@ -1,3 +1,5 @@
+import { claimedHookSql } from '../../hooks/sql.ts';
+import type { HookStore } from '../../hooks/store.ts';
 import type { LeadScope } from '../../leads/record.ts';
 import { type LeadRow, toLeadRecord } from '../../leads/row.ts';
 import type { ChangeTrackingStore, Page, PageQuery } from '../../poll/store.ts';
@@ -17,6 +19,21 @@ interface PageRow {
 
 const READ_PAGE = 'SELECT * FROM leadtap.read_page($1, $2, $3, $4, $5, $6)';
 const READ_LEADS = 'SELECT leadtap.read_leads($1, $2, $3, $4, $5) AS leads';
+
+/** Without a branch or a department, the level of the user has no leads: `read_leads` would return those of the company. */
+const READ_LEAD_OF_HOOK = `
+  SELECT leadtap.read_leads(u.company_id, CASE u.access_level WHEN 'BRANCH' THEN u.branch_id END,
+                            CASE u.access_level WHEN 'DEPARTMENT' THEN u.department_id END, $3, 1) AS lead
+    FROM ${claimedHookSql('leadtap.from_ms(leadtap.clock_ms())')}
+     AND (CASE u.access_level WHEN 'COMPANY' THEN '' WHEN 'BRANCH' THEN u.branch_id ELSE u.department_id END) IS NOT NULL`;
+
+/** One statement with a plan that is cached: a transaction that plans its statement takes 3 ms of the database for each lead. */
+export const createReadLead =
+  (database: Database): HookStore['readLead'] =>
+  async ({ id, notBefore }, after) => {
+    const [row] = await database.query<{ lead: string | null }>(READ_LEAD_OF_HOOK, [id, notBefore, after]);
+    return row?.lead ? toRenderedLead(row.lead) : undefined;
+  };
 
 /** Values for how long `leadtap.read_page` waits for the lock. */
 const NO_WAIT = 0;

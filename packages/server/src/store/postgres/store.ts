@@ -9,7 +9,7 @@ import type { Inspection, MigrationReport, Store } from '../store.ts';
 import { accountMethods } from './accounts.ts';
 import { createRevalidate } from './change-log.ts';
 import { Database } from './connection.ts';
-import { pageMethods } from './leads-read.ts';
+import { createReadLead, pageMethods } from './leads-read.ts';
 import { leadMethods } from './leads-write.ts';
 import { inspect, migrate, useSchema } from './migrate.ts';
 import { runTasksOn } from './sql.ts';
@@ -87,7 +87,7 @@ function createStore(database: Database, options: PostgresOptions): Store {
     ...createLeadLists(sql, toLeadRecord),
     removal: createRemoval(sql, (full = false) => vacuum(database, full)),
     consumers: createConsumerStore(sql),
-    hooks: createHookStore(sql, toLeadRecord),
+    hooks: { ...createHookStore(sql, toLeadRecord), readLead: createReadLead(database) },
 
     async status() {
       const [row] = await queryInTransaction<{ version: string; latest: number; now: number }>(
