@@ -6,13 +6,18 @@ import { getServers, type LookupAddress } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
 import { existsSync, readFileSync } from 'node:fs';
 import { isIP, type LookupFunction } from 'node:net';
+import { LRUCache } from 'lru-cache';
 
 /** For all name servers together. */
 const TIMEOUT_MS = 2000;
-const MAX_AT_ONCE = 2;
+/** Each has a socket for each name server. 50 companies with dead names leave places for the others. */
+const MAX_AT_ONCE = 100;
 const ANSWER_MS = 30_000;
+/** An address that was good is used for so long while the name is looked up again, also if that fails. */
+const STALE_MS = 300_000;
 /** Shorter than the first backoff of an event. */
 const FAILURE_MS = 4000;
+const MAX_CACHED = 10_000;
 /** Of each family. A connection may try all of them. */
 const MAX_ADDRESSES = 4;
 
@@ -26,27 +31,37 @@ const LOOPBACK: Addresses = [
 interface Lookup {
   readonly name: string;
   readonly addresses: Promise<Addresses>;
-  readonly start: (query: Promise<Addresses>) => void;
+  readonly end: (addresses: Addresses) => void;
   isStarted: boolean;
 }
 
+interface Answer {
+  /** None: the name could not be resolved. */
+  readonly addresses: Addresses;
+  readonly askAgainAt: number;
+}
+
 /**
- * One lookup for each name at a time, one for each company, and two in all: names that do not resolve delay only other names of their
- * company, however many there are.
+ * One lookup for each name at a time, and one for each company: names that do not resolve delay only other names of their company,
+ * however many there are.
  */
 export class HostResolver {
   readonly #servers: readonly string[] | undefined;
   readonly #hostsFile: ReadonlyMap<string, Addresses>;
-  /** By name: those that wait, that run, or that have ended a short time ago. */
+  readonly #now: () => number;
+  readonly #answers: LRUCache<string, Answer>;
+  /** By name: those that wait or run. */
   readonly #lookups = new Map<string, Lookup>();
   /** By company, in the order of their turns. */
   readonly #waiting = new Map<string, Set<Lookup>>();
   readonly #running = new Map<string, Resolver>();
 
   /** Default: the name servers of the system. */
-  constructor(servers?: readonly string[], hostsFile = '/etc/hosts') {
+  constructor(servers?: readonly string[], hostsFile = '/etc/hosts', now = () => performance.now()) {
     this.#servers = servers;
     this.#hostsFile = readHostsFile(hostsFile);
+    this.#now = now;
+    this.#answers = new LRUCache({ max: MAX_CACHED, ttl: STALE_MS, ttlResolution: 0, perf: { now } });
   }
 
   lookupFor(companyId: string): LookupFunction {
@@ -71,6 +86,15 @@ export class HostResolver {
   async #resolve(name: string, companyId: string): Promise<Addresses> {
     const local = name === 'localhost' ? LOOPBACK : this.#hostsFile.get(name);
     if (local) return local;
+    const known = this.#answers.get(name);
+    const isFresh = known !== undefined && this.#now() < known.askAgainAt;
+    const lookedUp = isFresh ? known.addresses : this.#lookUp(name, companyId);
+    const addresses = known && known.addresses.length > 0 ? known.addresses : await lookedUp;
+    if (addresses.length === 0) throw new Error('the name of the host could not be resolved');
+    return addresses;
+  }
+
+  #lookUp(name: string, companyId: string): Promise<Addresses> {
     const lookup = this.#lookups.get(name) ?? createLookup(name);
     this.#lookups.set(name, lookup);
     if (!lookup.isStarted) {
@@ -90,11 +114,11 @@ export class HostResolver {
       // Behind the other companies.
       if (others.length > 0) this.#waiting.set(companyId, new Set(others));
       // Another company may have asked for the same name.
-      if (next && !next.isStarted) this.#start(next, companyId);
+      if (next && !next.isStarted) void this.#start(next, companyId);
     }
   }
 
-  #start(lookup: Lookup, companyId: string): void {
+  async #start(lookup: Lookup, companyId: string): Promise<void> {
     const { length: servers } = this.#servers ?? getServers();
     // Node notices up to twice as late that a server has not answered, and the last one has to be asked in time.
     const timeout = servers > 1 ? Math.floor(TIMEOUT_MS / 2 / servers) : TIMEOUT_MS;
@@ -102,35 +126,33 @@ export class HostResolver {
     if (this.#servers) resolver.setServers(this.#servers);
     this.#running.set(companyId, resolver);
     lookup.isStarted = true;
-    const query = queryAddresses(resolver, lookup.name);
-    lookup.start(query);
-    const end = (cachedMs: number) => {
-      setTimeout(() => this.#lookups.delete(lookup.name), cachedMs).unref();
-      this.#running.delete(companyId);
-      this.#startNext();
-    };
-    query.then(
-      () => end(ANSWER_MS),
-      () => end(FAILURE_MS),
-    );
+    const { name } = lookup;
+    const found = await queryAddresses(resolver, name);
+    const isFound = found.length > 0;
+    const addresses = isFound ? found : (this.#answers.get(name)?.addresses ?? found);
+    const askAgainAt = this.#now() + (isFound ? ANSWER_MS : FAILURE_MS);
+    this.#answers.set(name, { addresses, askAgainAt }, { noUpdateTTL: !isFound });
+    lookup.end(addresses);
+    this.#lookups.delete(name);
+    this.#running.delete(companyId);
+    this.#startNext();
   }
 }
 
 function createLookup(name: string): Lookup {
-  let start: Lookup['start'] = () => undefined;
+  let end: Lookup['end'] = () => undefined;
   const addresses = new Promise<Addresses>((resolve) => {
-    start = resolve;
+    end = resolve;
   });
-  return { name, addresses, start, isStarted: false };
+  return { name, addresses, end, isStarted: false };
 }
 
+/** None: the name could not be resolved. */
 async function queryAddresses(resolver: Resolver, name: string): Promise<Addresses> {
   const timer = setTimeout(() => resolver.cancel(), TIMEOUT_MS);
   const [four, six] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
   clearTimeout(timer);
-  const found = [toAddresses(four, 4), toAddresses(six, 6)].flat();
-  if (found.length === 0) throw new Error('the name of the host could not be resolved');
-  return found;
+  return [toAddresses(four, 4), toAddresses(six, 6)].flat();
 }
 
 const toAddresses = (answer: PromiseSettledResult<string[]>, family: 4 | 6): Addresses =>

@@ -67,9 +67,9 @@ describe('addresses', () => {
     'none.test': [],
   };
 
-  const resolve = (resolver: HostResolver, name: string, all = true): Promise<unknown> =>
+  const resolve = (resolver: HostResolver, name: string, all = true, company = ''): Promise<unknown> =>
     new Promise((settle, reject) => {
-      resolver.lookupFor('')(name, { all }, (error, address) => (error ? reject(error) : settle(address)));
+      resolver.lookupFor(company)(name, { all }, (error, found) => (error ? reject(error) : settle(found)));
     });
 
   const FOUR = (address: string) => ({ address, family: 4 });
@@ -115,13 +115,44 @@ describe('addresses', () => {
   it('a lookup that was started for one company serves another that waits for the same name', async () => {
     const { address, questions } = await serveNames((asked) => ADDRESSES[asked]);
     const resolver = new HostResolver([address]);
-    const lookups = ['a', 'b', 'c', 'd'].map(
-      (company) =>
-        new Promise((settle) => {
-          resolver.lookupFor(company)('four.test', { all: true }, (_error, found) => settle(found));
-        }),
-    );
+    const lookups = ['a', 'b', 'c', 'd'].map((company) => resolve(resolver, 'four.test', true, company));
     expect(await Promise.all(lookups)).toEqual(Array(4).fill([FOUR('10.0.0.1')]));
     expect(questions).toHaveLength(2);
+  });
+
+  it('names of 50 companies that do not resolve do not delay those of another one', async () => {
+    const { address } = await serveNames((asked) => ADDRESSES[asked]);
+    const resolver = new HostResolver([address]);
+    let ended = 0;
+    const dead = Array.from({ length: 50 }, (_, n) =>
+      resolve(resolver, `n${n}.dead.test`, true, `company ${n}`).catch(() => {
+        ended += 1;
+      }),
+    );
+    expect(await resolve(resolver, 'four.test', true, 'other')).toEqual([FOUR('10.0.0.1')]);
+    expect(ended).toBeLessThan(25);
+    await Promise.all(dead);
+  });
+
+  it('an address is used for 5 minutes while its name does not resolve again, and replaced when it does', async () => {
+    let addresses: readonly string[] | undefined = ['10.0.0.1'];
+    const { address } = await serveNames(() => addresses);
+    let now = 1000;
+    const resolver = new HostResolver([address], undefined, () => now);
+    const current = () => resolve(resolver, 'a.test');
+    expect(await current()).toEqual([FOUR('10.0.0.1')]);
+    addresses = [];
+    for (const seconds of [29, 31, 299]) {
+      now = 1000 + seconds * 1000;
+      expect(await current()).toEqual([FOUR('10.0.0.1')]);
+    }
+    addresses = ['10.0.0.2'];
+    await vi.waitFor(async () => {
+      now += 5000;
+      expect(await current()).toEqual([FOUR('10.0.0.2')]);
+    });
+    addresses = [];
+    now += 301_000;
+    await expect(current()).rejects.toThrow('could not be resolved');
   });
 });
