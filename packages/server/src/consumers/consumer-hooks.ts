@@ -123,14 +123,13 @@ function combine(known: ConsumerHook | undefined, next: ConsumerHook): ConsumerH
 export const startOf = (hook: ConsumerHook): number =>
   sendsLeads(hook) ? hook.announcedThrough : hook.createdAt;
 
-/** As every output has it: over HTTP, in `leadtap consumers --json` and in `/status.json`. */
+/** As every output has it: over HTTP, in `leadtap consumers --json` and in `/status.json`. Its id is shown to its user alone. */
 export const toConsumerHookJson = (hook: ConsumerHook | undefined) =>
   hook === undefined
     ? null
     : {
         count: hook.count,
         send: hook.send,
-        id: sendsLeads(hook) ? hook.id : null,
         host: sendsLeads(hook) ? hook.host : null,
         state: hook.state,
         isAllowed: hook.isAllowed,

@@ -23,6 +23,22 @@ function toBody({ hostname, pathname }: URL, text: string): string | object {
   return { type: 'message', attachments: [attachment] };
 }
 
+/**
+ * The text contains names, which come from people. In their full-width form, these characters mention no one and format nothing,
+ * whatever receives the message. Commands are between backticks; in those, chats read only `<!channel>` and `&`.
+ */
+const withoutMarkup = (text: string): string =>
+  text
+    .split(/(`[^`]*`)/)
+    .map((part, index) => part.replace(index % 2 === 1 ? IN_COMMAND : IN_SENTENCE, toFullWidth))
+    .join('');
+
+const IN_COMMAND = /[<>&]/g;
+/** An underscore between letters formats nothing. */
+const IN_SENTENCE = /[<>&@[\]*~|\\]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu;
+
+const toFullWidth = (character: string): string => String.fromCharCode(character.charCodeAt(0) + 0xfee0);
+
 type Outcome = { readonly kind: string; readonly status?: number } | 'aborted';
 
 export interface AlertTarget {
@@ -42,7 +58,7 @@ export function sendAlert(target: AlertTarget, text: string): Promise<Outcome> {
   const { alertUrl, publicUrl, delivery, version } = target;
   const url = new URL(alertUrl);
   const source = publicUrl === undefined ? '' : ` (${new URL(publicUrl).host})`;
-  const content = toBody(url, `Leadtap${source}: ${text}`);
+  const content = toBody(url, `Leadtap${source}: ${withoutMarkup(text)}`);
   const isText = typeof content === 'string';
   const body = isText ? content : JSON.stringify(content);
   const headers = {

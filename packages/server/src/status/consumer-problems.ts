@@ -10,6 +10,7 @@ import {
   countOf,
   describe,
   fixOf,
+  hooksCommand,
   hostOf,
   inCommand,
   issueCommand,
@@ -97,16 +98,20 @@ const ASK_FOR_TOKEN = 'Ask the operator for a new token, and put it into the aut
 export const expiredOf = ({ tokenExpiresAt }: ConsumerStatus): string =>
   `its token expired on ${tokenExpiresAt?.slice(0, 10)}`;
 
-const addHookCommand = ({ userId, hook, confirmedThrough }: ConsumerStatus): string =>
-  `\`leadtap hooks add --user ${inCommand(userId, 'ID')} --url URL --send ${hook?.send} --since ${confirmedThrough}\``;
+const addHookCommand = ({ userId, hook }: ConsumerStatus): string =>
+  `\`leadtap hooks add --user ${inCommand(userId, 'ID')} --url URL --send ${hook?.send} --since ${hook?.announcedThrough}\``;
+
+/** Not with the id itself: a program that knows it may delete the subscription, and the diagnosis is also sent to chats. */
+const removeHookCommand = (consumer: ConsumerStatus): string =>
+  `\`leadtap hooks remove ID\` (${hooksCommand(consumer)} shows the id)`;
 
 export const describeEnded: DescribeConsumer = (consumer) => {
   if (hostOf(consumer) !== null) {
     const row = `${expiredOf(consumer)}: ${waitingLeads(consumer.waiting)}, and none is sent`;
     return {
       ...{ message: `${subjectOf(consumer)}: ${row}.`, row },
-      fix: `Subscribe its URL again, from where it ended: ${addHookCommand(consumer)}. If it is no longer needed: \`leadtap hooks remove ${consumer.hook?.id}\`.`,
-      userFix: `Subscribe the same URL again with a new token, and with \`since\` \`${consumer.confirmedThrough}\`: all leads that wait are then sent, in order. If you no longer need it, delete the subscription \`${consumer.hook?.id}\`.`,
+      fix: `Subscribe its URL again, from where it ended: ${addHookCommand(consumer)}. If it is no longer needed: ${removeHookCommand(consumer)}.`,
+      userFix: `Subscribe the same URL again with a new token, and with \`since\` \`${consumer.hook?.announcedThrough}\`: all leads that wait are then sent, in order. If you no longer need it, delete the subscription.`,
     };
   }
   const ending = consumer.tokenEnded ?? 'revoked';
@@ -210,14 +215,14 @@ export const describeWaiting: DescribeConsumer = (consumer, moment) => {
   };
 };
 
-function notSentFixes({ hook }: ConsumerStatus): Fixes {
-  if (hook?.isAllowed === false)
+function notSentFixes(consumer: ConsumerStatus): Fixes {
+  if (consumer.hook?.isAllowed === false)
     return {
-      fix: `Add its host to LEADTAP_HOOK_HOSTS, and start the service again. If it is no longer needed: \`leadtap hooks remove ${hook.id}\`.`,
+      fix: `Add its host to LEADTAP_HOOK_HOSTS, and start the service again. If it is no longer needed: ${removeHookCommand(consumer)}.`,
       userFix: 'Ask the operator to add its host to `LEADTAP_HOOK_HOSTS`.',
     };
   return {
-    fix: `Leads are sent by themselves, in order. If none was sent for some minutes, \`leadtap hooks send-test ${hook?.id ?? 'ID'}\` says why.`,
+    fix: `Leads are sent by themselves, in order. If none was sent for some minutes, \`leadtap hooks send-test ID\` says why (${hooksCommand(consumer)} shows the id).`,
     userFix:
       'Leads are sent by themselves, in order. If none was sent for some minutes, ask the operator why.',
   };
@@ -290,7 +295,7 @@ export const describeExpiring: DescribeConsumer = (consumer, moment) => {
     return {
       message: `The token of ${describe(consumer)} expires in ${left}. Its webhook ends with it: no more leads are sent then.`,
       row: `its token expires in ${left}, and its webhook ends with it`,
-      fix: `Before then, replace it: \`leadtap hooks remove ${consumer.hook?.id}\`, then ${addHookCommand(consumer)}.`,
+      fix: `Before then, replace it: ${removeHookCommand(consumer)}, then ${addHookCommand(consumer)}.`,
       userFix: 'Ask the operator for a new token, and subscribe the same URL again with it before then.',
     };
   return {

@@ -99,7 +99,7 @@ export function createConsumersEndpoint(options: ConsumersEndpointOptions): Call
           skippedSince: status.skippedSince,
           tokenEnded: status.tokenEnded,
           isAwaited: status.isAwaited,
-          hook: status.hook,
+          hook: status.hook && { ...status.hook, id: leadHookOf(listed)?.id ?? null },
         });
       }
     const summary = summarize(consumers, counts, staleAfterMs);

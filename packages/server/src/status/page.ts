@@ -163,7 +163,8 @@ function consumersBody(consumers: ConsumersStatus, report: StatusReport): Html {
       : NO_HTML;
   const hasHooks = listed.some(({ hook }) => hook !== null);
   const rows = listed.map((consumer) => ({
-    key: `${consumer.tokenId ?? ''} ${consumer.userId} ${consumer.hook?.id ?? ''}`.trimEnd(),
+    // One token may send leads to several URLs of a host.
+    key: `${consumer.tokenId ?? ''} ${consumer.userId} ${hostOf(consumer) === null ? '' : consumer.firstPollAt}`.trimEnd(),
     kind: consumer.state,
     cells: [...consumerCells(consumer, report), ...(hasHooks ? [hookOf(consumer, report)] : [])],
   }));

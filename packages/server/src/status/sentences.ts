@@ -13,9 +13,14 @@ export const secondsSince = ({ generatedAt }: Pick<Facts, 'generatedAt'>, time: 
 const MAX_NAMES = 5;
 const MAX_NAME_LENGTH = 60;
 
-/** In one line of a sentence: without control characters and those that change the direction of the text, and cut. */
+/** In one line of a sentence: without control characters, those that change the direction of the text, and those that begin a command; cut. */
 export const inSentence = (text: string): string => {
-  const characters = [...text.replace(/\p{C}+/gu, ' ').trim()];
+  const characters = [
+    ...text
+      .replace(/\p{C}+/gu, ' ')
+      .replaceAll('`', "'")
+      .trim(),
+  ];
   const isCut = characters.length > MAX_NAME_LENGTH;
   return isCut ? `${characters.slice(0, MAX_NAME_LENGTH).join('').trim()}…` : characters.join('');
 };
@@ -72,6 +77,9 @@ export function issueCommand({ userId, name }: Pick<ConsumerStatus, 'userId' | '
 
 export const revokeCommand = ({ tokenId }: Pick<ConsumerStatus, 'tokenId'>): string =>
   `\`leadtap token revoke ${inCommand(tokenId ?? 'ID', 'ID')}\``;
+
+export const hooksCommand = ({ userId }: Pick<ConsumerStatus, 'userId'>): string =>
+  `\`leadtap hooks list --user ${inCommand(userId, 'ID')}\``;
 
 export const consumersCommand = ({ companyId }: Pick<ConsumerStatus, 'companyId'>): string =>
   `\`leadtap consumers --company ${inCommand(companyId, 'ID')}\``;

@@ -62,10 +62,10 @@ describe('a consumer with a webhook subscription', () => {
     const hook = {
       ...{ count: 1, state: 'active', announcedThrough: since },
       ...{ lastEventAt: iso(clock() - 3 * MINUTE_MS), lastStatus: 200, failures: 0 },
-      ...{ failingSince: null, send: 'event', id: null, host: null, isAllowed: true, isAccepted: true },
+      ...{ failingSince: null, send: 'event', host: null, isAllowed: true, isAccepted: true },
     };
     expect(await list('boss')).toEqual([
-      expect.objectContaining({ tokenId: 'token-1', state: 'active', hook }),
+      expect.objectContaining({ tokenId: 'token-1', state: 'active', hook: { ...hook, id: null } }),
     ]);
     expect(await list('rival'), 'only to its own user').toEqual([]);
     expect(JSON.parse((await run('consumers --json')).stdout)).toMatchObject([{ tokenId: 'token-1', hook }]);

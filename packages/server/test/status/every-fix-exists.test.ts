@@ -28,7 +28,7 @@ const EACH_ONCE = {
   ...{ 'hooks-disabled': 1, 'hooks-failing': 1 },
 };
 const SENDING: ConsumerStatus['hook'] = {
-  ...{ count: 1, send: 'lead', id: '8c1f0a62d94e4b7f9d3a5e60c27b1f48', host: 'hooks.zapier.com' },
+  ...{ count: 1, send: 'lead', host: 'hooks.zapier.com' },
   ...{
     state: 'active',
     isAllowed: true,

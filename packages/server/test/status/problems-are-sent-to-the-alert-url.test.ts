@@ -5,7 +5,7 @@ import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { startService, type TestService } from '../../../testing/harness/service.ts';
 import { sendAlert } from '../../src/status/alerts.ts';
 import { terminal } from '../cli/terminal.ts';
-import { addClient, writePolls } from './support/status.ts';
+import { addClient, readStatus, writePolls } from './support/status.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -79,6 +79,28 @@ describe('LEADTAP_ALERT_URL', () => {
     expect(await check(), 'more than an hour after the first').toHaveLength(1);
     await poll();
     expect(await check()).toHaveLength(1);
+  });
+
+  it('gets names without mentions and markup', async () => {
+    const { clock, service, check } = await installation();
+    const name = '@everyone <!channel> [x](y) *b* `c <script>';
+    const poll = await addClient(service, 'boss', 'token-2', name);
+    for (let count = 0; count < 13; count += 1) {
+      clock.advance(10 * MINUTE_MS);
+      await poll();
+      await writePolls(service);
+    }
+    const listed = JSON.stringify(await readStatus(service));
+    expect(listed, 'others show it as it is').toContain(JSON.stringify(name));
+    expect(await check()).toEqual([expect.stringContaining('error: Zapier (user boss) has not polled')]);
+    await service.store.revokeToken('token-1');
+    await check();
+    clock.advance(2 * HOUR_MS);
+    expect(await check()).toEqual([
+      expect.stringContaining(
+        "error: ＠everyone ＜!channel＞ ［x］(y) ＊b＊ 'c ＜script＞ (user boss) has not polled for 2 h",
+      ),
+    ]);
   });
 
   it('does not get a problem again that comes and goes within an hour, and neither its end', async () => {
@@ -176,8 +198,11 @@ it.each([
       return { kind: 'accepted', status: 200 };
     },
   };
-  await sendAlert({ alertUrl: url, delivery, publicUrl: undefined, version: '1' }, 'a “problem”');
-  const text = 'Leadtap: a “problem”';
+  await sendAlert(
+    { alertUrl: url, delivery, publicUrl: undefined, version: '1' },
+    "a “problem” of <!here> `--name '@x <@y>'`",
+  );
+  const text = "Leadtap: a “problem” of ＜!here＞ `--name '@x ＜@y＞'`";
   const card = { type: 'AdaptiveCard', version: '1.4', body: [{ type: 'TextBlock', text, wrap: true }] };
   const contentType = 'application/vnd.microsoft.card.adaptive';
   const expected = {
