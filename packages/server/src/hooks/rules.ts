@@ -48,6 +48,9 @@ const REMIND_AFTER_MS = 2 * MINUTE_MS;
 const UNPOLLED_AFTER_MS = 30 * SECOND_MS;
 /** The last one is repeated, on the first day. */
 const BACKOFF_MS = [5 * SECOND_MS, 30 * SECOND_MS, 2 * MINUTE_MS, 5 * MINUTE_MS];
+/** In place of the first ones if the receiver seems to be restarted. */
+const RESTART_BACKOFF_MS = [5, 5, 10, 10, 20, 30, 40].map((seconds) => seconds * SECOND_MS);
+const RESTART_STATUSES = [502, 503, 504];
 const LATER_BACKOFF_MS = HOUR_MS;
 /** For a new lead, an event that fails is sent earlier. */
 const MAX_BACKOFF_OF_NEW_LEAD_MS = MINUTE_MS;
@@ -154,9 +157,14 @@ function progressAfterFailure(hook: Hook, outcome: Outcome, { now, random }: Rul
   const hasFailedFor = (limit: { readonly ms: number; readonly failures: number }): boolean =>
     now - failingSince >= limit.ms && failures >= limit.failures;
   const isDisabled = hook.send === 'event' && hasFailedFor(DISABLE_AFTER);
+  const isRestart =
+    outcome.kind === 'unreachable' ||
+    (outcome.kind === 'refused' && RESTART_STATUSES.includes(outcome.status));
   const backoffMs = hasFailedFor(FIRST_DAY)
     ? LATER_BACKOFF_MS
-    : (BACKOFF_MS[Math.min(hook.failures, BACKOFF_MS.length - 1)] ?? 0);
+    : ((isRestart ? RESTART_BACKOFF_MS[hook.failures] : undefined) ??
+      BACKOFF_MS[Math.min(hook.failures, BACKOFF_MS.length - 1)] ??
+      0);
   const floorMs = outcome.kind === 'refused' ? retryAfterMs(outcome.retryAfter, now) : 0;
   const waitMs = Math.max(Math.round(backoffMs * (1 + JITTER * random)), floorMs);
   return {

@@ -110,6 +110,23 @@ describe('a failure', () => {
     },
   );
 
+  it.each<[string, Outcome]>([
+    ['an unreachable receiver', { kind: 'unreachable' }],
+    ...[502, 503, 504].map((status): [string, Outcome] => [`a ${status}`, { kind: 'refused', status }]),
+  ])(
+    'of %s is tried again every few seconds for two minutes, and not before Retry-After',
+    (_name, outcome) => {
+      const waits = [0, 1, 2, 3, 4, 5, 6, 7].map((failures) => {
+        const { notBefore, checkAt } = after(due({ failures, failingSince: NOW }), outcome);
+        return [(notBefore - NOW) / 1000, ((checkAt ?? 0) - NOW) / 1000];
+      });
+      const restart = [5, 5, 10, 10, 20, 30, 40].map((seconds) => [seconds, seconds]);
+      expect(waits).toEqual([...restart, [60, 300]]);
+      if (outcome.kind === 'refused')
+        expect(after(due(), { ...outcome, retryAfter: '90' })).toMatchObject({ checkAt: NOW + 90_000 });
+    },
+  );
+
   it('keeps the position and the first time of the failures', () => {
     expect(after(due({ failures: 1, failingSince: 77, remindAt: 88 }), { kind: 'timeout' })).toMatchObject({
       ...{ announcedThrough: 1000, announcedSince: 500, lastEventAt: NOW, lastStatus: null },
