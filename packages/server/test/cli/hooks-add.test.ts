@@ -107,7 +107,7 @@ describe('leadtap hooks add', () => {
     const [, id] =
       /^id {6}([0-9a-f]{32})\nsince {3}2026-03-01T00:00:00\.000Z\nsecret {2}whsec_\S+\n$/.exec(stdout) ?? [];
     expect(stderr).toContain('is sent to hooks.zapier.com.\n');
-    expect(stderr).toContain('  npx leadtap leads send-test --company acme\n');
+    expect(stderr).toContain(`  npx leadtap hooks send-test ${id}\n`);
     expect(stderr).toContain(`  npx leadtap hooks remove ${id}\n`);
     const tokens = JSON.parse((await run('token list --user boss --json')).stdout);
     const expiresAt = new Date(Math.floor(NOW / 1000) * 1000 + 3650 * 86_400_000).toISOString();
@@ -121,6 +121,7 @@ describe('leadtap hooks add', () => {
     ['--user boss', CATCH_HOOK, { LEADTAP_HOOKS: 'off' }, 1, 'webhooks are switched off'],
     ['--user boss', `${CATCH_HOOK}#x`, {}, 1, 'contains a fragment'],
     ['--user boss', 'ftp://hooks.zapier.com/a', {}, 1, 'does not begin with https://'],
+    ['--user boss', 'http://hooks.zapier.com/hooks/catch/1/a', {}, 1, 'Write https://hooks.zapier.com'],
     ['--user boss', 'nonsense', {}, 1, 'is not a URL'],
     ['--user boss --send all', CATCH_HOOK, {}, 2, 'event, leads, lead'],
     ['--user boss --since 2099-01-01', CATCH_HOOK, {}, 2, 'is in the future'],

@@ -131,6 +131,13 @@ function allowedUrl(text: string, { hooks, hookHosts }: Config): string {
   const isOrigin =
     checked.kind === 'invalid' && (checked.reason === 'url-not-https' || checked.reason === 'url-with-port');
   const { origin, protocol, hostname } = URL.canParse(text) ? new URL(text) : new URL('data:');
+  const secureText = text.replace(/^http:/i, 'https:');
+  if (secureText !== text && checkHookUrl(secureText, allowedHosts(hookHosts)).kind === 'allowed')
+    throw new Failure(
+      'bad-input',
+      `${hostname} is called with https, not with http`,
+      `Write ${new URL(secureText).origin}`,
+    );
   if (checked.kind === 'invalid' && !(isOrigin && /^https?:$/.test(protocol)))
     throw new Failure('bad-input', PROBLEMS['invalid-hook'].details[checked.reason].replaceAll('`', ''));
   const value = [...hookHosts, isOrigin ? origin : hostname].join(',');
@@ -175,8 +182,8 @@ function describeHook(hook: Hook, user: User, { isKnown }: { readonly isKnown: b
   return [
     ...lines,
     'The secret verifies the signatures. In the console, Connect has programs for it.',
-    'To see a test lead arrive, run:',
-    `  leadtap leads send-test --company ${quoteForShell(user.companyId)}`,
+    `To see ${hook.send === 'lead' ? 'a test lead' : 'a test event'} arrive, run:`,
+    `  leadtap hooks send-test ${hook.id}`,
     'To end the subscription, run:',
     `  leadtap hooks remove ${hook.id}`,
   ].join('\n');
