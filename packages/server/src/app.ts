@@ -112,7 +112,7 @@ export async function compose(
     readLastBackup: engine.backupTimes?.readLast,
     sharedLimits: limiters.shared,
     instance,
-    ...{ hooks: hookStore, maySendTo },
+    ...{ hooks: hookStore, maySendTo, hookHosts: config.hookHosts },
     isRecording: recorder !== undefined,
     staleAfterMs,
     invocation,

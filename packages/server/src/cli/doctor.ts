@@ -13,12 +13,12 @@ import {
   checkPort,
   checkRateLimits,
   checkSigningKey,
-  readInstance,
 } from './doctor/service.ts';
 import { EXIT_CODES, ExitCode, exitCodeOf } from './exit.ts';
 import { Failure } from './failure.ts';
 import { withInvocation } from './invocation.ts';
 import { hasColours, writeJson, writeLine } from './output.ts';
+import { readInstance } from './running-service.ts';
 
 const CONFIGURATION = 'configuration';
 

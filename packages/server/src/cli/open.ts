@@ -12,6 +12,7 @@ import { addCommand } from './command.ts';
 import { type CommandContext, knownServiceUrl, withStore } from './context.ts';
 import { Failure } from './failure.ts';
 import { writeJson, writeLine } from './output.ts';
+import { warnAboutService } from './running-service.ts';
 
 const TOKEN_MS = 3_600_000;
 
@@ -54,6 +55,7 @@ const open = (context: CommandContext, { user: userId, json }: OpenFlags): Promi
     const url = `${address}#token=${issued?.token}`;
     if (json) return writeJson(stdout, { url, tokenId: grant.tokenId, expiresAt: toIso(expiresAt) });
     await writeLine(stdout, url);
+    await warnAboutService(context, config);
     if (stdout.isTTY) openBrowser(url, env);
   });
 

@@ -18,6 +18,7 @@ import {
   leadHookOf,
   listedConsumerPages,
   pendingOf,
+  positionOfLeadHook,
   silenceOf,
   toConsumerJson,
   toGapsJson,
@@ -146,7 +147,7 @@ function toRow(
     consumer ? ago(consumer.lastPollAt) : leadHook ? null : 'never',
     consumer ? String(consumer.lastStatus) : null,
     intervalMs === null ? null : formatDuration(intervalMs / 1000),
-    toIsoOrNull(consumer ? positionOf(consumer) : (leadHook?.announcedThrough ?? null)),
+    toIsoOrNull(consumer ? positionOf(consumer) : positionOfLeadHook(leadHook)?.confirmedThrough),
     hook ? `${hook.state}, ${lastEvent}` : null,
     ...(hasCompany ? [companyId] : []),
   ];

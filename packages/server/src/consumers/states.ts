@@ -202,8 +202,9 @@ export function toConsumerJson(listed: ListedConsumer, now: number, chosenMs?: n
 export const positionOfLeadHook = (hook: ConsumerHook | undefined) =>
   hook && {
     firstPollAt: hook.createdAt,
-    confirmedThrough: hook.announcedThrough,
-    deliveredThrough: hook.announcedThrough,
+    // Null: there was no lead in the company yet.
+    confirmedThrough: hook.announcedThrough > 0 ? hook.announcedThrough : null,
+    deliveredThrough: hook.announcedThrough > 0 ? hook.announcedThrough : null,
     gaps:
       hook.announcedSince === null
         ? []

@@ -4,11 +4,14 @@ import { loadSigningKeys, secretsOf } from '../accounts/signing-keys.ts';
 import { addCommand } from '../cli/command.ts';
 import { type CommandContext, requirePart, withStore } from '../cli/context.ts';
 import { Failure } from '../cli/failure.ts';
+import { withInvocation } from '../cli/invocation.ts';
 import { printList, writeLine } from '../cli/output.ts';
+import { findServiceProblem, readInstance } from '../cli/running-service.ts';
 import { toIso, toIsoOrNull } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { hookPages } from '../consumers/consumer-hooks.ts';
 import { formatDuration } from '../formats.ts';
+import { mayPoll } from '../leads/access.ts';
 import { VERSION } from '../version.ts';
 import { hasOwnToken } from './claim.ts';
 import { registerAdd } from './command/add.ts';
@@ -39,7 +42,9 @@ export function registerHooks(program: Command, context: CommandContext): void {
     help: `
 A webhook subscription tells an automation platform to poll when there are new leads, or sends it the leads: SEND is
 event or lead (each lead in a request of its own). HOST is the host of its URL; the rest of the URL is a secret. LEADS
-is pending if there are leads that were not announced or sent yet.
+is pending if there are leads that were not announced or sent yet, with the reason if the service cannot
+send them: no service (none runs on this machine), other database (of the service that runs), webhooks off,
+host not allowed (by LEADTAP_HOOK_HOSTS of the service that runs), plan (of the user, who may not poll).
 
   active    the last event was accepted, or there was none
   failing   it was not; RETRY says when it is sent again, - with the next lead
@@ -50,7 +55,7 @@ is pending if there are leads that were not announced or sent yet.
 
 Who knows the id of a subscription can delete it.
 
---json has id, companyId, userId, tokenId, name (of the token), host, send, state, isPending, createdAt, announcedThrough,
+--json has id, companyId, userId, tokenId, name (of the token), host, send, state, isPending, pendingReason, createdAt, announcedThrough,
 lastEventAt, lastStatus (null: no response), failures, failingSince and retryAt (null: nothing is due).`,
     examples: ['leadtap hooks list', 'leadtap hooks list --user ada --json'],
     run: listHooks,
@@ -102,15 +107,29 @@ const listHooks = (context: CommandContext, options: ListOptions): Promise<void>
     if (companyId !== undefined) await findCompany(store, companyId);
     if (userId !== undefined) await findUser(store, userId);
     if (!config.hooks) await writeLine(stderr, 'LEADTAP_HOOKS is off: no events are sent.');
-    const pages = hookPages(requirePart(store.hooks), { now, companyId, userId });
-    const count = await printList(stdout, pages, json, {
+    const instance = await readInstance(config);
+    const problems = new Set<string>();
+    async function* pages() {
+      for await (const page of hookPages(requirePart(store.hooks), { now, companyId, userId }))
+        yield await Promise.all(page.map(async (listed) => ({ ...listed, reason: await reasonOf(listed) })));
+    }
+    async function reasonOf({ hook, isPending }: ListedHook): Promise<string | null> {
+      if (!isPending) return null;
+      const problem = findServiceProblem(config, instance, hook.url);
+      if (problem) problems.add(problem.message);
+      const user = await store.findUser(hook.userId);
+      return problem?.reason ?? (user && !mayPoll(user) ? `plan ${user.plan}` : null);
+    }
+    const count = await printList(stdout, pages(), json, {
       toJson: (listed) => toJson(listed, now),
       headings: [
-        ...['ID', 'STATE', 'SEND', 'HOST', 'LEADS', 'LAST EVENT', 'STATUS', 'RETRY'],
+        ...['ID', 'STATE', 'STATUS', 'LEADS', 'HOST', 'RETRY', 'SEND', 'LAST EVENT'],
         ...['USER', 'TOKEN', 'COMPANY', 'ANNOUNCED THROUGH', 'FAILURES'],
       ],
       toRow: (listed) => toRow(listed, now),
+      whole: ['ID', 'LEADS'],
     });
+    for (const message of problems) await writeLine(stderr, withInvocation(message, context));
     const advice =
       '`leadtap hooks add` creates one, and so does a platform when an automation with the instant trigger is switched on.';
     if (count === 0 && !json) await writeLine(stderr, `There is no webhook subscription. ${advice}`);
@@ -120,7 +139,10 @@ const listHooks = (context: CommandContext, options: ListOptions): Promise<void>
 const retryAtOf = (hook: Hook, now: number): number | null =>
   listedStateOf(hook, now) === 'failing' ? hook.checkAt : null;
 
-const toJson = ({ hook, companyId, name, isPending }: ListedHook, now: number) => ({
+/** `reason`: why what is pending is not sent. */
+type ExplainedHook = ListedHook & { readonly reason: string | null };
+
+const toJson = ({ hook, companyId, name, isPending, reason }: ExplainedHook, now: number) => ({
   id: hook.id,
   companyId,
   userId: hook.userId,
@@ -130,6 +152,7 @@ const toJson = ({ hook, companyId, name, isPending }: ListedHook, now: number) =
   send: hook.send,
   state: listedStateOf(hook, now),
   isPending,
+  pendingReason: reason,
   createdAt: toIso(hook.createdAt),
   announcedThrough: toIso(hook.announcedThrough),
   lastEventAt: toIsoOrNull(hook.lastEventAt),
@@ -139,21 +162,20 @@ const toJson = ({ hook, companyId, name, isPending }: ListedHook, now: number) =
   retryAt: toIsoOrNull(retryAtOf(hook, now)),
 });
 
-function toRow({ hook, companyId, name, isPending }: ListedHook, now: number): (string | null)[] {
+function toRow({ hook, companyId, name, isPending, reason }: ExplainedHook, now: number): (string | null)[] {
   const { lastEventAt, lastStatus } = hook;
   const retryAt = retryAtOf(hook, now);
   return [
-    ...[
-      hook.id,
-      listedStateOf(hook, now),
-      hook.send,
-      hostOfHook(hook),
-      isPending ? 'pending' : hook.send === 'event' ? 'announced' : 'sent',
-    ],
-    lastEventAt === null ? 'never' : `${formatDuration((now - lastEventAt) / 1000)} ago`,
-    lastStatus === null ? null : String(lastStatus),
+    ...[hook.id, listedStateOf(hook, now), lastStatus === null ? null : String(lastStatus)],
+    isPending ? ['pending', reason].filter(Boolean).join(': ') : hook.send === 'event' ? 'announced' : 'sent',
+    hostOfHook(hook),
     retryAt === null ? null : retryAt <= now ? 'now' : `in ${formatDuration((retryAt - now) / 1000)}`,
-    ...[hook.userId, name ?? hook.tokenId, companyId, toIso(hook.announcedThrough), String(hook.failures)],
+    hook.send,
+    lastEventAt === null ? 'never' : `${formatDuration((now - lastEventAt) / 1000)} ago`,
+    ...[hook.userId, name ?? hook.tokenId, companyId],
+    // Before the first lead of the company.
+    hook.announcedThrough > 0 ? toIso(hook.announcedThrough) : null,
+    String(hook.failures),
   ];
 }
 

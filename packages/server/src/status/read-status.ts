@@ -29,6 +29,7 @@ export interface StatusSources {
   /** Undefined if webhook subscriptions are switched off. */
   readonly hooks?: HookStore | undefined;
   readonly maySendTo?: ConsumerSources['maySendTo'];
+  readonly hookHosts: readonly string[];
   /** Whether consumers are recorded. */
   readonly isRecording: boolean;
   /** What another instance knows better. */
@@ -129,6 +130,7 @@ function createFactsReader(sources: StatusSources): () => Promise<Facts> {
       disk: disk ?? null,
       consumers: read?.consumers ?? null,
       hooks: read?.counts ?? null,
+      hookHosts: hooks ? sources.hookHosts : null,
       refusals: read?.named ?? refusals,
       ...sources.known,
     };

@@ -146,6 +146,8 @@ export interface Facts extends InstanceFacts {
   readonly consumers: ConsumersStatus | null;
   /** The number of webhook subscriptions. Null: `LEADTAP_HOOKS=off`, or they could not be counted. */
   readonly hooks: HooksStatus | null;
+  /** `LEADTAP_HOOK_HOSTS` of the instance. Null: `LEADTAP_HOOKS=off`. */
+  readonly hookHosts: readonly string[] | null;
 }
 
 /** What follows from the facts. */

@@ -84,7 +84,7 @@ const MAY_USE = {
   typebox: ['contract', 'accounts'],
   jose: ['accounts'],
   'fast-jwt': ['accounts'],
-  'lru-cache': ['poll', 'status'],
+  'lru-cache': ['hooks', 'poll', 'status'],
   uuid: ['cli', 'store'],
   commander: ['cli'],
   'csv-parse': ['import'],

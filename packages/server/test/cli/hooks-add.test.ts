@@ -29,6 +29,7 @@ async function installation() {
         LEADTAP_HOOK_HOSTS: receiver.origin,
         LEADTAP_SIGNING_KEY_FILE: keyFileOf(service),
         LEADTAP_PUBLIC_URL: service.url,
+        LEADTAP_METRICS_ADDRESS: new URL(service.statusUrl).host,
         ...options.env,
       },
       parts: { clock: Date.now, ...options.parts },
@@ -157,6 +158,43 @@ describe('leadtap hooks add', () => {
     expect((await run(`hooks add --user rival --url ${CATCH_HOOK}`)).stderr).toContain(
       'The plan of rival is BASIC, so nothing is sent.',
     );
+  });
+});
+
+describe('a command says at once what keeps the service that runs from it', () => {
+  const OTHER_HOSTS = { LEADTAP_HOOK_HOSTS: 'n8n.example.com' };
+  test.each([
+    ['nothing', {}, /^(?!.*The service that runs|.*No service runs)/s],
+    [
+      'no service',
+      { LEADTAP_METRICS_ADDRESS: '127.0.0.1:1' },
+      /^No service runs: none answers at 127\.0\.0\.1:1 .+`leadtap serve`/m,
+    ],
+    [
+      'its hosts',
+      OTHER_HOSTS,
+      /^LEADTAP_HOOK_HOSTS of the service that runs lacks n8n\.example\.com\..+restart/m,
+    ],
+  ])('%s', async (_name, env, message) => {
+    const { receiver, run } = await installation();
+    const url = env === OTHER_HOSTS ? 'https://n8n.example.com/a' : receiver.url;
+    const added = await run(`hooks add --user boss --url ${url}`, { env });
+    expect(added).toMatchObject({ code: 0, stderr: expect.stringMatching(message) });
+    if (env === OTHER_HOSTS) return;
+    for (const command of ['leads send-test --company acme', 'open --user boss'])
+      expect(await run(command, { env })).toMatchObject({ code: 0, stderr: expect.stringMatching(message) });
+  });
+
+  test('another database', async () => {
+    const { service } = await installation();
+    const { run } = await terminalWithUsers();
+    const env = { LEADTAP_METRICS_ADDRESS: new URL(service.statusUrl).host };
+    for (const command of [
+      `hooks add --user boss --url ${CATCH_HOOK}`,
+      'leads send-test --company acme',
+      'open --user boss',
+    ])
+      expect((await run(command, { env })).stderr).toContain('The service that runs uses another database: ');
   });
 });
 

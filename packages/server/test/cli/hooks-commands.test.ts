@@ -16,7 +16,11 @@ async function installation() {
   const service = await startWith(receiver, { clock });
   const shell = terminal();
   const run = (command: string, options: RunOptions = {}) => {
-    const settings = { LEADTAP_HOOK_HOSTS: receiver.origin, LEADTAP_SIGNING_KEY_FILE: keyFileOf(service) };
+    const settings = {
+      LEADTAP_HOOK_HOSTS: receiver.origin,
+      LEADTAP_SIGNING_KEY_FILE: keyFileOf(service),
+      LEADTAP_METRICS_ADDRESS: new URL(service.statusUrl).host,
+    };
     const env = { ...service.database.env, ...settings, ...options.env };
     return shell.run(command, { ...options, env, parts: { clock, ...options.parts } });
   };
@@ -66,7 +70,13 @@ describe('leadtap hooks list', () => {
       [
         {
           ...{ id: first.id, companyId: 'acme', userId: 'boss', tokenId: 'token-1', name: 'Zapier' },
-          ...{ host: 'hooks.zapier.com', send: 'event', state: 'failing', isPending: false },
+          ...{
+            host: 'hooks.zapier.com',
+            send: 'event',
+            state: 'failing',
+            isPending: false,
+            pendingReason: null,
+          },
           createdAt: iso(clock()),
           ...{ announcedThrough: '2026-03-01T00:00:00.000Z', lastEventAt: iso(clock() - 60_000) },
           ...{ lastStatus: 500, failures: 3, failingSince: iso(clock() - 60_000) },
@@ -74,7 +84,13 @@ describe('leadtap hooks list', () => {
         },
         {
           ...{ id: second.id, companyId: 'globex', userId: 'rival', tokenId: 'token-2', name: null },
-          ...{ host: 'hook.eu1.make.com', send: 'lead', state: 'active', isPending: false },
+          ...{
+            host: 'hook.eu1.make.com',
+            send: 'lead',
+            state: 'active',
+            isPending: false,
+            pendingReason: null,
+          },
           createdAt: iso(clock()),
           ...{ announcedThrough: second.since, lastEventAt: null, lastStatus: null },
           ...{ failures: 0, failingSince: null, retryAt: null },
@@ -85,11 +101,11 @@ describe('leadtap hooks list', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
       [
-        ...['ID', 'STATE', 'SEND', 'HOST', 'LEADS', 'LAST EVENT', 'STATUS', 'RETRY'],
+        ...['ID', 'STATE', 'STATUS', 'LEADS', 'HOST', 'RETRY', 'SEND', 'LAST EVENT'],
         ...['USER', 'TOKEN', 'COMPANY', 'ANNOUNCED THROUGH', 'FAILURES'],
       ],
       [
-        ...[first.id, 'failing', 'event', 'hooks.zapier.com', 'announced', '1 min ago', '500', 'in 2 min'],
+        ...[first.id, 'failing', '500', 'announced', 'hooks.zapier.com', 'in 2 min', 'event', '1 min ago'],
         ...['boss', 'Zapier', 'acme', '2026-03-01T00:00:00.000Z', '3'],
       ],
       [''],
@@ -108,7 +124,7 @@ describe('leadtap hooks list', () => {
     expect(JSON.parse((await run('hooks list --json')).stdout)).toMatchObject([
       { state: 'disabled', isPending: true, retryAt: null },
     ]);
-    expect((await run('hooks list')).stdout).toMatch(/ {2}disabled +event +\S+ +pending {2}/);
+    expect((await run('hooks list')).stdout).toMatch(/ {2}disabled +500 +pending {2}/);
   });
 
   test('a failing one of a user whose plan does not allow polls is not sent again', async () => {
@@ -118,8 +134,27 @@ describe('leadtap hooks list', () => {
     await service.add({});
     await change(service, hook.id, { ...failing(clock), notBefore: clock() - 1000, checkAt: null });
     expect(JSON.parse((await run('hooks list --json')).stdout)).toMatchObject([
-      { state: 'failing', isPending: true, retryAt: null },
+      { state: 'failing', isPending: true, pendingReason: 'plan BASIC', retryAt: null },
     ]);
+  });
+
+  test.each([
+    [
+      { LEADTAP_METRICS_ADDRESS: '127.0.0.1:1' },
+      'no service',
+      'No service runs: none answers at 127.0.0.1:1',
+    ],
+    [{}, 'host not allowed', 'of the service that runs lacks n8n.example.com'],
+  ])('has the reason beside leads that are pending: with %o it is %s', async (env, reason, message) => {
+    const { service, run } = await installation();
+    const hosts = { LEADTAP_HOOK_HOSTS: 'n8n.example.com', LEADTAP_PUBLIC_URL: service.url };
+    const url = 'https://n8n.example.com/webhook/1';
+    await run(`hooks add --user boss --url ${url}`, { env: hosts });
+    expect((await run('hooks list')).stdout).toMatch(/ sent {2}/);
+    await service.add({});
+    const { stdout, stderr } = await run('hooks list', { env });
+    expect(stdout).toContain(` pending: ${reason}  n8n.example.com `);
+    expect(stderr).toContain(message);
   });
 
   test('says what to do if there is none, and that events are switched off', async () => {

@@ -5,7 +5,9 @@ const CREATED_AT = new Date(NOW + 1).toISOString();
 
 test('the lead is marked as a test, and every field has a value', async () => {
   const { run } = await terminalWithUsers();
-  const { code, stdout, stderr } = await run('leads send-test --company acme --department sales');
+  const { code, stdout, stderr } = await run('leads send-test --company acme --department sales', {
+    env: { LEADTAP_METRICS_ADDRESS: 'off' },
+  });
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const [, id = ''] = /^Test lead (test-\S+) was added to company acme at (\S+)\.\n/.exec(stdout) ?? [];
   const lead = JSON.parse((await run(`leads show ${id} --json`)).stdout);
@@ -40,7 +42,9 @@ test.each<[string, readonly string[]]>([
 test('it says when no user gets the lead', async () => {
   const { run } = await terminalWithUsers();
   await run('user remove boss');
-  const { code, stdout, stderr } = await run('leads send-test --company acme');
+  const { code, stdout, stderr } = await run('leads send-test --company acme', {
+    env: { LEADTAP_METRICS_ADDRESS: 'off' },
+  });
   expect(code).toBe(0);
   expect(stdout).toMatch(/^Test lead [^\n]+\n$/);
   expect(stderr).toBe('No user sees it: none with the plan PROFESSIONAL has access to its place.\n');

@@ -34,7 +34,9 @@ test.each([
   ],
 ])('%s: one line with a token of an hour', async (_what, env, address, scope) => {
   const { run } = await terminalWithUsers();
-  const { code, stdout, stderr } = await run('open --user boss', { env });
+  const { code, stdout, stderr } = await run('open --user boss', {
+    env: { LEADTAP_METRICS_ADDRESS: 'off', ...env },
+  });
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout.startsWith(`${address}#token=ey`)).toBe(true);
   expect(stdout).toMatch(/^\S+\n$/);

@@ -28,7 +28,11 @@ test('tables have at most 80 columns at a terminal, and everything elsewhere', a
     ['token list --user north-lead', [tokenId, 'active'], [tokenId, LONG, 'ISSUED', 'POSITION']],
     ['user list', ['north-lead ', 'BRANCH', 'PROFESSIONAL'], ['@example.com', LONG, 'DEPARTMENT']],
     ['consumers', ['Zapier of', 'active', 'WAITING'], [tokenId, LONG, 'INTERVAL', 'POSITION']],
-    ['hooks list', [hookId, 'hooks.zap', 'active'], [hookId, LONG, 'FAILURES', 'ANNOUNCED THROUGH']],
+    [
+      'hooks list',
+      [hookId, 'active', 'STATUS', 'LEADS', 'hooks.zap'],
+      [hookId, LONG, 'FAILURES', 'ANNOUNCED THROUGH'],
+    ],
     ['leads list', [leadId, 'Zapier of', ' acme ', '2026-'], [leadId, LONG, 'PLACE', 'STATUS']],
   ] as const) {
     const table = await run(command, true);

@@ -126,6 +126,20 @@ it('history that is imported behind the position of a webhook is not said to be 
   expect(consumers).toMatchObject([{ state: 'skipped' }]);
 });
 
+it('a webhook has no position before the first lead of its company', async () => {
+  const { service, run, list, subscribe } = await installation();
+  await subscribe();
+  expect((await list()).consumers).toMatchObject([{ confirmedThrough: null, deliveredThrough: null }]);
+  for (const text of [
+    await readPage(service),
+    (await run('hooks list')).stdout,
+    (await run('consumers')).stdout,
+  ]) {
+    expect(text).toContain('hooks.zapier.com');
+    expect(text).not.toContain('1970');
+  }
+});
+
 it('two webhooks of a token are two consumers: one that fails hides neither itself nor the other', async () => {
   const { clock, service, run, list, change, subscribe } = await installation();
   const other = '2'.repeat(32);
@@ -190,7 +204,7 @@ it('a webhook whose token has expired stays listed, as expired, with the leads t
   expect((await readStatus(service)).problems[0]?.fix).toContain(
     `hooks add --user boss --url URL --send lead --since ${iso(first)}`,
   );
-  expect((await run('hooks list')).stdout).toMatch(/ expired +lead +hooks\.zapier\.com +pending /);
+  expect((await run('hooks list')).stdout).toMatch(/ expired +\S+ +pending\b.* hooks\.zapier\.com /);
   expect(JSON.parse((await run('consumers --stale --json')).stdout)).toMatchObject([{ waiting: 1 }]);
   const { stdout: shown } = await run('leads show second');
   expect(shown).toContain('token token-1 (user boss): waiting since');

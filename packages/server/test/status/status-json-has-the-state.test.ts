@@ -52,12 +52,13 @@ describe('/status.json', () => {
       },
       hooks: { active: 'number', failing: 'number', disabled: 'number', failingLong: 'number' },
       untrustedProxy: null,
+      hookHosts: [],
       ...{ refusals: [], errors: [] },
     });
     expect(Object.keys(report)).toEqual([
       ...['generatedAt', 'healthy', 'summary', 'good', 'note', 'problems', 'version', 'startedAt'],
       ...['errors', 'untrustedProxy', 'database', 'leads', 'backup', 'redis', 'disk', 'consumers'],
-      ...['hooks', 'refusals'],
+      ...['hooks', 'hookHosts', 'refusals'],
     ]);
     expect(report.version).toBe(VERSION);
     expect(report.healthy).toBe(true);

@@ -40,6 +40,7 @@ export async function readReport(
       instance: new InstanceMemory(clock),
       hooks: config.hooks ? store.hooks : undefined,
       maySendTo: createHostCheck(config.hookHosts),
+      hookHosts: config.hookHosts,
       isRecording: config.consumers && store.consumers !== undefined,
       known: instance && factsOf(instance),
     })();

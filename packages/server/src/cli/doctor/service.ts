@@ -12,6 +12,7 @@ import type { StatusReport } from '../../status/report.ts';
 import type { ServerFacts } from '../../store/store.ts';
 import { innermostCode, messageOf, reasonOf } from '../../system-error.ts';
 import { signingKeyHints } from '../failure.ts';
+import { bracketed, readFrom } from '../running-service.ts';
 import { isWritable } from './database.ts';
 import { type Finding, failed, ok, warning } from './finding.ts';
 
@@ -129,7 +130,8 @@ export async function checkClock(
 }
 
 export async function checkPort({ host, port }: Config): Promise<Finding> {
-  const isLeadtap = async () => (await read({ host, port }, '/livez').catch(() => '')) === '{"status":"ok"}';
+  const isLeadtap = async () =>
+    (await readFrom({ host, port }, '/livez').catch(() => '')) === '{"status":"ok"}';
   const variables = { portVariable: 'LEADTAP_PORT', hostVariable: 'LEADTAP_HOST' };
   return checkAddress('port', { host, port }, variables, isLeadtap);
 }
@@ -174,28 +176,4 @@ async function checkAddress(
   return (await isLeadtap())
     ? ok(check, `${name} is in use by a running Leadtap`)
     : failed(check, `${name} is in use by another program`, `Stop that program, or set ${portVariable}.`);
-}
-
-const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host);
-
-/** What the Leadtap at the metrics address says of itself. Undefined if there is none. */
-export async function readInstance({ metricsAddress }: Config): Promise<StatusReport | undefined> {
-  if (metricsAddress === 'off' || metricsAddress.port === 0) return undefined;
-  try {
-    const report: StatusReport = JSON.parse(await read(metricsAddress, '/status.json'));
-    return typeof report.database?.address === 'string' && Array.isArray(report.errors) ? report : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Long, so that a busy machine is not reported as another program. */
-const RESPONSE_TIMEOUT_MS = 10_000;
-
-async function read({ host, port }: Address, path: string): Promise<string> {
-  const reachableHost = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
-  const signal = AbortSignal.timeout(RESPONSE_TIMEOUT_MS);
-  const response = await fetch(`http://${bracketed(reachableHost)}:${port}${path}`, { signal });
-  if (!response.ok) throw new Error(`status ${response.status}`);
-  return response.text();
 }

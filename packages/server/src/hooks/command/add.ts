@@ -10,6 +10,7 @@ import { type CommandContext, knownServiceUrl, requirePart, withStore } from '..
 import { Failure } from '../../cli/failure.ts';
 import { withInvocation } from '../../cli/invocation.ts';
 import { writeJson, writeLine } from '../../cli/output.ts';
+import { warnAboutService } from '../../cli/running-service.ts';
 import { MIN_TIME, toIso } from '../../clock.ts';
 import type { Config } from '../../config.ts';
 import { hookPages } from '../../consumers/consumer-hooks.ts';
@@ -117,6 +118,7 @@ const addHook = (context: CommandContext, flags: AddFlags): Promise<void> =>
     for (const [key, value] of Object.entries(printed)) await writeLine(stdout, `${key.padEnd(6)}  ${value}`);
     const notes = describeHook(hook, user, { isKnown });
     await writeLine(stderr, withInvocation(notes, context));
+    await warnAboutService(context, config, url);
   });
 
 function allowedUrl(text: string, { hooks, hookHosts }: Config): string {

@@ -7,6 +7,7 @@ import { addCommand } from '../../cli/command.ts';
 import { type CommandContext, withStore } from '../../cli/context.ts';
 import { Failure } from '../../cli/failure.ts';
 import { Table, writeJson, writeLine } from '../../cli/output.ts';
+import { warnAboutService } from '../../cli/running-service.ts';
 import { toIso } from '../../clock.ts';
 import type { Store } from '../../store/store.ts';
 import { mayPoll, maySee } from '../access.ts';
@@ -74,7 +75,7 @@ function makeTestLead({ company, branch, department }: PlacedOptions, now: numbe
 
 async function sendTest(context: CommandContext, given: SendOptions): Promise<void> {
   const { stdout, stderr, clock, signal } = context;
-  await withStore(context, async (store) => {
+  await withStore(context, async (store, config) => {
     const company = await findCompanyOrOnlyOne(store, given.company);
     if (!company)
       throw new Failure(
@@ -97,6 +98,7 @@ async function sendTest(context: CommandContext, given: SendOptions): Promise<vo
       return writeJson(stdout, { id, createdAt, companyId, branchId, departmentId, users: shown });
     }
     await writeLine(stdout, `Test lead ${id} was added to company ${companyId} at ${createdAt}.`);
+    await warnAboutService(context, config);
     if (users.length > 0) return printRecipients(users, stdout);
     await writeLine(stderr, `No user sees it: none with the plan ${PROFESSIONAL} has access to its place.`);
   });
