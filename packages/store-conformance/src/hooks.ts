@@ -114,6 +114,10 @@ export const hookChecks = [
   checkHooks(
     'hooks: a subscription starts at the newest lead that the user may see',
     async ({ store, hooks, deleteLead }) => {
+      const [hidden] = await stamp(store, [lead('0')]);
+      const { announcedThrough } = await subscribe(hooks, 'f', { userId: 'seller' });
+      // Its user may see it later, with a wider access level. It is not new then.
+      assert.equal(announcedThrough, hidden, 'or at the last stamp of the company if there is none');
       const [north, sales, company] = await stamp(store, [
         lead('1', { branchId: 'north' }),
         lead('2', { departmentId: 'sales' }),

@@ -17,14 +17,14 @@ export interface StoredHook extends Hook {
 /** It is examined at once: a lead may be added between the read of the newest one and the commit. */
 const createHook = (
   { since, ...hook }: NewHook,
-  { companyId, newest }: UserOfHook,
+  { companyId, start }: UserOfHook,
   now: number,
 ): StoredHook => ({
   ...hook,
   companyId,
   createdAt: now,
-  announcedThrough: since ?? newest ?? 0,
-  announcedSince: hook.send === 'event' ? null : (since ?? newest ?? 0),
+  announcedThrough: since ?? start ?? 0,
+  announcedSince: hook.send === 'event' ? null : (since ?? start ?? 0),
   ...{ lastEventAt: null, lastStatus: null },
   ...{ failures: 0, failingSince: null, disabledAt: null },
   ...{ notBefore: now, checkAt: now, remindAt: null },
@@ -46,8 +46,8 @@ function enableHook(stored: StoredHook, hook: NewHook, now: number): StoredHook 
 
 export interface UserOfHook {
   readonly companyId: string;
-  /** Null: there is no lead that the user may see. */
-  readonly newest: number | null;
+  /** The newest lead that the user may see, or else the last stamp of the company. Null: it has never had a lead. */
+  readonly start: number | null;
 }
 
 /** What to store. `hooks` are those of the user whose tokens are not revoked. Undefined: there are too many. */

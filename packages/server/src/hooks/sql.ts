@@ -196,7 +196,8 @@ const prepareSql = (dialect: Dialect) => ({
   lead: leadSql(dialect),
   /** Until the transaction ends, no other one adds hooks of this user. A statement of its own: the next ones see what it has waited for. */
   lockUser: `
-    SELECT u.company_id AS "companyId", leadtap.to_ms(${newestOf(dialect)}) AS newest
+    SELECT u.company_id AS "companyId",
+           leadtap.to_ms(coalesce(${newestOf(dialect)}, ${dialect.lastStampOf('u.company_id')})) AS start
       FROM leadtap.users AS u WHERE u.id = $1 FOR NO KEY UPDATE`,
   /** The values: now, limit, the last id of the page before, company, user. */
   list: `

@@ -18,7 +18,7 @@ export interface NewHook extends ConsumerKey {
   readonly send: HookSend;
   /** The `{base_url}` that the subscription was sent to. */
   readonly baseUrl: string;
-  /** Leads after it are announced. Undefined: after the newest one that the user may see. */
+  /** Leads after it are announced. Undefined: after the newest one that the user may see, or else all that the company has now. */
   readonly since: number | undefined;
 }
 

@@ -128,6 +128,8 @@ export interface Dialect {
   readonly leadsPerStep: number;
   /** The rows of which a condition is true as one text: a JSON array with an array for each. Null or empty if there are none. */
   jsonOfRows(values: readonly string[], condition: string): string;
+  /** The newest `created_at` that was ever given in a company; null if there was none. */
+  lastStampOf(companyId: string): string;
 }
 
 /** Times are milliseconds in SQLite, and it has one schema. */

@@ -43,6 +43,7 @@ const POSTGRES: Dialect = {
   leadsPerStep: 150,
   jsonOfRows: (values, condition) =>
     `CAST(json_agg(json_build_array(${values.join(', ')})) FILTER (WHERE ${condition}) AS text)`,
+  lastStampOf: (companyId) => `leadtap.last_stamp(${companyId})`,
 };
 
 /**

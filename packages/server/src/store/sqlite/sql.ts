@@ -24,6 +24,7 @@ export const SQLITE: Dialect = {
   leadsPerStep: 60,
   jsonOfRows: (values, condition) =>
     `json_group_array(json_array(${values.join(', ')})) FILTER (WHERE ${condition})`,
+  lastStampOf: (companyId) => `(SELECT nullif(last_stamp, 0) FROM companies WHERE id = ${companyId})`,
 };
 
 /** Lists are JSON, and a boolean is 0 or 1. */
