@@ -259,10 +259,11 @@ export const ConsumerHook = Type.Object(
       description: 'The host that leads are sent to. Null: it sends events.',
     }),
     ...hookProgress(),
-    state: Type.Unsafe<(typeof HOOK_STATES)[number] | 'expired'>({
+    state: Type.Unsafe<(typeof HOOK_STATES)[number] | 'expired' | 'key-removed'>({
       type: 'string',
-      enum: [...HOOK_STATES, 'expired'],
-      description: 'As in `Hook`. `expired`: it sends leads, and has ended with its token; subscribe again.',
+      enum: [...HOOK_STATES, 'expired', 'key-removed'],
+      description:
+        'As in `Hook`. `expired`: it sends leads, and has ended with its token; subscribe again. `key-removed`: the key that signed its token is not accepted any more; subscribe again.',
     }),
     isAllowed: Type.Boolean({
       description: 'Whether this service may send to the host. False: the operator has to allow it.',

@@ -1,6 +1,7 @@
 /** Config → running service, from top to bottom: store, recording, status, endpoints, servers. */
 import { CONSUMERS_PATH, HOOKS_PATH, LEADS_PATH } from '@leadtap/contract';
 import type { Logger } from 'pino';
+import { acceptedKeysOf, keyOfToken } from './accounts/own-tokens.ts';
 import { loadSigningKeys, type SigningKeys, secretsOf } from './accounts/signing-keys.ts';
 import { makeVerifyToken } from './accounts/tokens.ts';
 import { type Clock, systemClock } from './clock.ts';
@@ -11,6 +12,7 @@ import { createDelivery, type DeliveryOptions, MAX_SOCKETS } from './hooks/deliv
 import { createHookEndpoints } from './hooks/endpoint.ts';
 import { addHookMetrics } from './hooks/metrics.ts';
 import { HookSender } from './hooks/sender.ts';
+import { withAcceptedKeys } from './hooks/store.ts';
 import { allowedHosts, createHostCheck } from './hooks/url.ts';
 import { consoleEndpoints } from './http/console.ts';
 import { docsEndpoints, redirectsToDocs } from './http/docs.ts';
@@ -88,7 +90,8 @@ export async function compose(
   const verifyToken = makeVerifyToken({ keys, external: config.externalTokens, clock });
   const store = await open(config, { clock, log: logger });
   const limiters = await limits({ redisUrl: config.redisUrl, clock, log: logger });
-  const hookStore = config.hooks ? store.hooks : undefined;
+  const acceptedKeys = acceptedKeysOf(keys, config.externalTokens);
+  const hookStore = config.hooks && store.hooks ? withAcceptedKeys(store.hooks, acceptedKeys) : undefined;
   const sockets = socketLimits(hookStore ? MAX_SOCKETS : 0);
   const { maxConnections = sockets?.maxConnections } = options;
 
@@ -169,6 +172,7 @@ export async function compose(
     store: hookStore,
     hosts: allowedHosts(config.hookHosts),
     signingSecrets: secretsOf(keys),
+    keyOf: (token: string) => keyOfToken(token, keys, config.externalTokens),
   };
   const hookSender =
     hooks &&

@@ -51,7 +51,14 @@ const MAX = 20;
 const CLAIM_MS = 15_000;
 
 const newHook = (id: string, rest: Partial<NewHook> = {}): NewHook => ({
-  ...{ id, userId: 'boss', tokenId: 'token', tokenExpiresAt: null, url: `https://hooks.example.com/${id}` },
+  ...{
+    id,
+    userId: 'boss',
+    tokenId: 'token',
+    tokenExpiresAt: null,
+    keyId: null,
+    url: `https://hooks.example.com/${id}`,
+  },
   send: 'event',
   ...{ baseUrl: 'https://leads.example.com', since: undefined },
   ...rest,
@@ -744,7 +751,7 @@ export const hookChecks = [
       const c = await subscribe(hooks, 'c');
       assert.deepEqual(
         (await list(hooks, { userId: 'boss', limit: 1 })).map((one) => ({ ...one })),
-        [{ hook: c, companyId: 'acme', name: 'Zapier', isPending: false }],
+        [{ hook: c, companyId: 'acme', name: 'Zapier', isPending: false, isKeyRemoved: false }],
       );
       for (const [part, expected] of [
         [{}, ['a', 'b', 'c', 'd']],
@@ -877,6 +884,29 @@ export const hookChecks = [
     clock.now = START + 9;
     assert.deepEqual(await read(), [undefined, undefined]);
   }),
+
+  checkHooks(
+    'hooks: those of tokens of other keys are not claimed and do not count',
+    async ({ store, hooks, claimIds }) => {
+      await stamp(store, [lead('1')]);
+      for (const keyId of ['old', 'new', null])
+        await subscribe(hooks, `${keyId}`, { keyId, tokenId: `${keyId}`, send: 'lead', since: 0 });
+      const acceptedKeys = ['new'];
+      const listed = (await list(hooks, { acceptedKeys })).map(({ isKeyRemoved }) => isKeyRemoved);
+      assert.deepEqual(listed, [false, false, true]);
+      assert.deepEqual(
+        { ...(await hooks.countByState(acceptedKeys)) },
+        { active: 2, failing: 0, disabled: 0 },
+      );
+      assert.deepEqual(await hooks.subscribe(newHook('more'), 2, acceptedKeys), { kind: 'too-many' });
+      assert.equal((await hooks.subscribe(newHook('more'), 3, acceptedKeys)).kind, 'created');
+      assert.deepEqual(await claimIds(hooks, START, { acceptedKeys }), ['new', 'null']);
+      const again = newHook('old', { keyId: 'new', tokenId: 'old', send: 'lead' });
+      const outcome = await hooks.subscribe(again, MAX, acceptedKeys);
+      assert.equal('hook' in outcome && outcome.hook.keyId, 'new', 'the token was signed again');
+      assert.deepEqual(await claimIds(hooks, START, { acceptedKeys }), ['old']);
+    },
+  ),
 
   checkHooks('hooks: are counted by state, and removed', async ({ hooks }) => {
     assert.equal(await hooks.hasHooks(), false);

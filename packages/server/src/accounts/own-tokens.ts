@@ -52,6 +52,22 @@ export function createOwnVerifiers(keys: SigningKeys): (token: string) => Verify
   return (token) => byKeyId.get(decodeProtectedHeader(token).kid ?? '');
 }
 
+/** The ids of the own keys, and the issuer of the identity provider: what signs tokens that are accepted. */
+export const acceptedKeysOf = (
+  keys: SigningKeys,
+  external: { readonly issuer: string } | undefined,
+): string[] => [...keys.map(({ id }) => id), ...(external ? [external.issuer] : [])];
+
+/** The one that has signed a token, which was verified. */
+export function keyOfToken(
+  token: string,
+  keys: SigningKeys,
+  external: { readonly issuer: string } | undefined,
+): string | null {
+  const { kid } = decodeProtectedHeader(token);
+  return keys.find(({ id }) => id === kid)?.id ?? external?.issuer ?? null;
+}
+
 /** The claims of a token that says that it was issued here. Nothing of it is checked. */
 export function readUnverifiedClaims(token: string): unknown {
   const claims = decodeJwt(token);

@@ -2,6 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { acceptedKeysOf } from '../accounts/own-tokens.ts';
+import { loadSigningKeys } from '../accounts/signing-keys.ts';
 import type { Clock } from '../clock.ts';
 import {
   type Config,
@@ -11,6 +13,7 @@ import {
   parseConfig,
   serviceUrl,
 } from '../config.ts';
+import { type HookStore, withAcceptedKeys } from '../hooks/store.ts';
 import { COMMAND_TIMEOUTS, openStore, type StoreTimeouts } from '../open-store.ts';
 import type { MigrationReport, Store } from '../store/store.ts';
 import { systemCode } from '../system-error.ts';
@@ -88,6 +91,15 @@ export async function loadConfig(context: CommandContext, flags?: ConfigFlags): 
     const problems = error.problems.map(describeProblem);
     throw new Failure('configuration', `the configuration has ${count}`, ...problems);
   }
+}
+
+/** The webhook subscriptions, with what the keys of this machine say about their tokens. */
+export async function hooksOf(store: Store, config: Config): Promise<HookStore | undefined> {
+  // Without a key file, nothing can be said.
+  const keys = await loadSigningKeys(config.signingKey, { create: false }).catch(() => undefined);
+  return store.hooks && keys
+    ? withAcceptedKeys(store.hooks, acceptedKeysOf(keys, config.externalTokens))
+    : store.hooks;
 }
 
 /** The `{base_url}` of a service that runs in another process. */

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { findCompany } from '../accounts/commands/organisation.ts';
 import { addCommand, parseDuration } from '../cli/command.ts';
-import { type CommandContext, requirePart, withStore } from '../cli/context.ts';
+import { type CommandContext, hooksOf, requirePart, withStore } from '../cli/context.ts';
 import { EXIT_CODES, ExitCode } from '../cli/exit.ts';
 import { Failure } from '../cli/failure.ts';
 import { printList, writeLine } from '../cli/output.ts';
@@ -93,7 +93,7 @@ const listConsumers = (context: CommandContext, options: ConsumersOptions): Prom
     };
     async function* pages() {
       const query = { companyId, now, maxPendingLeads: MAX_PENDING_LEADS };
-      for await (const page of listedConsumerPages(consumerSourcesOf(store, config), query)) {
+      for await (const page of listedConsumerPages(await consumerSourcesOf(store, config), query)) {
         context.signal.throwIfAborted();
         yield page.filter(isListed);
       }
@@ -112,12 +112,9 @@ const listConsumers = (context: CommandContext, options: ConsumersOptions): Prom
     if (count === 0 && !json) await writeLine(context.stderr, message);
   });
 
-export const consumerSourcesOf = (
-  store: Store,
-  config: Pick<Config, 'hooks' | 'hookHosts'>,
-): ConsumerSources => ({
+export const consumerSourcesOf = async (store: Store, config: Config): Promise<ConsumerSources> => ({
   consumers: requirePart(store.consumers),
-  hooks: config.hooks ? store.hooks : undefined,
+  hooks: config.hooks ? await hooksOf(store, config) : undefined,
   maySendTo: createHostCheck(config.hookHosts),
 });
 

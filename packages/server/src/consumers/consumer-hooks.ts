@@ -93,21 +93,25 @@ export async function readConsumerHooks(
 }
 
 const toConsumerHook = (
-  { hook, companyId, name }: ListedHook,
+  listed: ListedHook,
   now: number,
   maySendTo: (url: string) => boolean,
-): ConsumerHook => ({
-  ...{ ...hook, companyId, name, count: 1 },
-  state: listedStateOf(hook, now),
-  host: hostOfHook(hook),
-  isAllowed: maySendTo(hook.url),
-});
+): ConsumerHook => {
+  const { hook, companyId, name } = listed;
+  return {
+    ...{ ...hook, companyId, name, count: 1 },
+    state: listedStateOf(listed, now),
+    host: hostOfHook(hook),
+    isAllowed: maySendTo(hook.url),
+  };
+};
 
 const SEVERITY: Readonly<Record<ListedHookState, number>> = {
   active: 0,
   failing: 1,
   disabled: 2,
   expired: 3,
+  'key-removed': 4,
 };
 
 function combine(known: ConsumerHook | undefined, next: ConsumerHook): ConsumerHook {

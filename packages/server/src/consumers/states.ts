@@ -1,7 +1,7 @@
 /** What the stored positions of consumers mean: who has a lead, and who has stopped polling. */
 import { setImmediate } from 'node:timers/promises';
 import { toIso, toIsoOrNull } from '../clock.ts';
-import type { HookStore } from '../hooks/store.ts';
+import { type HookStore, hasEnded } from '../hooks/store.ts';
 import { mayPoll } from '../leads/access.ts';
 import {
   type ConsumerHook,
@@ -21,6 +21,7 @@ import {
   MAX_CLOCK_SKEW_MS,
   type Pending,
   positionOf,
+  type TokenEnd,
 } from './store.ts';
 
 /**
@@ -152,7 +153,7 @@ export function consumerStateOf(listed: ListedConsumer, now: number, chosenMs?: 
   if (listed.consumer) return activityOf(listed.consumer, now, chosenMs, silenceOf(listed, now, chosenMs));
   const leadHook = leadHookOf(listed);
   if (leadHook?.state === 'disabled') return 'stale';
-  if (leadHook?.state === 'expired') return listed.announced?.pendingLeads ? 'stale' : 'inactive';
+  if (hasEnded(leadHook?.state)) return listed.announced?.pendingLeads ? 'stale' : 'inactive';
   return leadHook && hasAccepted(leadHook) ? 'active' : 'subscribed';
 }
 
@@ -192,10 +193,15 @@ export function toConsumerJson(listed: ListedConsumer, now: number, chosenMs?: n
     skippedSince: toIsoOrNull(consumer?.skippedSince ?? null),
     unconfirmedSince: toIsoOrNull(consumer?.unconfirmedSince ?? null),
     isStuck: isStuck(listed, now, chosenMs),
-    tokenEnded: leadHook?.state === 'expired' ? leadHook.state : (consumer?.tokenEnded ?? null),
+    tokenEnded: endOf(listed) ?? consumer?.tokenEnded ?? null,
     isAwaited: isAwaited(listed, now, chosenMs),
     hook: toConsumerHookJson(hook),
   };
+}
+
+function endOf({ hook }: ListedConsumer): TokenEnd | undefined {
+  if (hook?.state === 'key-removed') return hook.state;
+  return hook?.state === 'expired' && sendsLeads(hook) ? hook.state : undefined;
 }
 
 /** Accepted leads are confirmed. Those from before the subscription are not its concern. */

@@ -1,6 +1,13 @@
 /** What a subscription and a claim store, given what a transaction has read. Pure: the time is a parameter. */
 import { createHash } from 'node:crypto';
-import type { DueHook, Hook, NewHook, SettledHook } from './store.ts';
+import {
+  type DueHook,
+  type Hook,
+  isAcceptedKey,
+  isExpired,
+  type NewHook,
+  type SettledHook,
+} from './store.ts';
 
 /** Of the token that `hooks add` issues for a hook. It ends with the hook. Who reads it cannot delete the hook. */
 export const ownTokenId = (hookId: string): string =>
@@ -21,6 +28,7 @@ const createHook = (
   now: number,
 ): StoredHook => ({
   ...hook,
+  keyId: hook.keyId ?? null,
   companyId,
   createdAt: now,
   announcedThrough: since ?? start ?? 0,
@@ -34,10 +42,10 @@ const createHook = (
 function enableHook(stored: StoredHook, hook: NewHook, now: number): StoredHook {
   const { baseUrl } = hook;
   // The token that a hook has of its own is not issued again.
-  const { tokenExpiresAt } = hasOwnToken(hook) ? stored : hook;
+  const { tokenExpiresAt, keyId = null } = hasOwnToken(hook) ? stored : hook;
   const failures = stored.disabledAt === null ? {} : { failures: 0, failingSince: null, disabledAt: null };
   return {
-    ...{ ...stored, ...failures, tokenExpiresAt, baseUrl },
+    ...{ ...stored, ...failures, tokenExpiresAt, keyId, baseUrl },
     // Always another one, whatever the clock says: `remove` compares it.
     createdAt: Math.max(now, stored.createdAt + 1),
     checkAt: Math.max(now, stored.notBefore),
@@ -55,9 +63,17 @@ export function subscribeHook(
   hooks: readonly StoredHook[],
   hook: NewHook,
   user: UserOfHook,
-  { maxPerUser, now }: { readonly maxPerUser: number; readonly now: number },
+  {
+    maxPerUser,
+    acceptedKeys,
+    now,
+  }: {
+    readonly maxPerUser: number;
+    readonly acceptedKeys: readonly string[] | undefined;
+    readonly now: number;
+  },
 ): { readonly kind: 'created' | 'known'; readonly stored: StoredHook } | undefined {
-  const active = hooks.filter(({ tokenExpiresAt }) => tokenExpiresAt === null || tokenExpiresAt > now);
+  const active = hooks.filter((other) => !isExpired(other, now) && isAcceptedKey(other.keyId, acceptedKeys));
   const isEqual = ({ url, send }: StoredHook) => url === hook.url && send === hook.send;
   const known = hasOwnToken(hook)
     ? active.find((other) => isEqual(other) && hasOwnToken(other))

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import { findCompany, findUser } from '../accounts/commands/organisation.ts';
+import { acceptedKeysOf } from '../accounts/own-tokens.ts';
 import { loadSigningKeys, secretsOf } from '../accounts/signing-keys.ts';
 import { addCommand } from '../cli/command.ts';
-import { type CommandContext, requirePart, withStore } from '../cli/context.ts';
+import { type CommandContext, hooksOf, requirePart, withStore } from '../cli/context.ts';
 import { Failure } from '../cli/failure.ts';
 import { withInvocation } from '../cli/invocation.ts';
 import { printList, writeLine } from '../cli/output.ts';
@@ -23,6 +24,7 @@ import {
   type HookStore,
   hookStateOf,
   hostOfHook,
+  isAcceptedKey,
   type ListedHook,
   listedStateOf,
 } from './store.ts';
@@ -50,6 +52,8 @@ host not allowed (by LEADTAP_HOOK_HOSTS of the service that runs), plan (of the 
   failing   it was not; RETRY says when it is sent again, - with the next lead
   disabled  none was accepted for 3 days (of those with SEND event), or the receiver answered 410 (of the others),
             and no more are sent; see \`leadtap hooks send-test --help\`
+  key-removed  the key that signed its token was removed, and no more are sent: delete it with \`leadtap hooks remove\`, and
+            subscribe its URL again with \`leadtap hooks add --since\` and the time below ANNOUNCED THROUGH
   expired   its token has expired, and no more are sent (of those that send leads): subscribe its URL again with
             \`leadtap hooks add --since\` and the time below ANNOUNCED THROUGH
 
@@ -107,10 +111,11 @@ const listHooks = (context: CommandContext, options: ListOptions): Promise<void>
     if (companyId !== undefined) await findCompany(store, companyId);
     if (userId !== undefined) await findUser(store, userId);
     if (!config.hooks) await writeLine(stderr, 'LEADTAP_HOOKS is off: no events are sent.');
+    const hooks = requirePart(await hooksOf(store, config));
     const instance = await readInstance(config);
     const problems = new Set<string>();
     async function* pages() {
-      for await (const page of hookPages(requirePart(store.hooks), { now, companyId, userId }))
+      for await (const page of hookPages(hooks, { now, companyId, userId }))
         yield await Promise.all(page.map(async (listed) => ({ ...listed, reason: await reasonOf(listed) })));
     }
     async function reasonOf({ hook, isPending }: ListedHook): Promise<string | null> {
@@ -136,37 +141,41 @@ const listHooks = (context: CommandContext, options: ListOptions): Promise<void>
   });
 
 /** When the event is sent again. Null: it has not failed, or nothing is due until the next lead. */
-const retryAtOf = (hook: Hook, now: number): number | null =>
-  listedStateOf(hook, now) === 'failing' ? hook.checkAt : null;
+const retryAtOf = (listed: ListedHook, now: number): number | null =>
+  listedStateOf(listed, now) === 'failing' ? listed.hook.checkAt : null;
 
 /** `reason`: why what is pending is not sent. */
 type ExplainedHook = ListedHook & { readonly reason: string | null };
 
-const toJson = ({ hook, companyId, name, isPending, reason }: ExplainedHook, now: number) => ({
-  id: hook.id,
-  companyId,
-  userId: hook.userId,
-  tokenId: hook.tokenId,
-  name,
-  host: hostOfHook(hook),
-  send: hook.send,
-  state: listedStateOf(hook, now),
-  isPending,
-  pendingReason: reason,
-  createdAt: toIso(hook.createdAt),
-  announcedThrough: toIso(hook.announcedThrough),
-  lastEventAt: toIsoOrNull(hook.lastEventAt),
-  lastStatus: hook.lastStatus,
-  failures: hook.failures,
-  failingSince: toIsoOrNull(hook.failingSince),
-  retryAt: toIsoOrNull(retryAtOf(hook, now)),
-});
+function toJson(listed: ExplainedHook, now: number) {
+  const { hook, companyId, name, isPending, reason } = listed;
+  return {
+    id: hook.id,
+    companyId,
+    userId: hook.userId,
+    tokenId: hook.tokenId,
+    name,
+    host: hostOfHook(hook),
+    send: hook.send,
+    state: listedStateOf(listed, now),
+    isPending,
+    pendingReason: reason,
+    createdAt: toIso(hook.createdAt),
+    announcedThrough: toIso(hook.announcedThrough),
+    lastEventAt: toIsoOrNull(hook.lastEventAt),
+    lastStatus: hook.lastStatus,
+    failures: hook.failures,
+    failingSince: toIsoOrNull(hook.failingSince),
+    retryAt: toIsoOrNull(retryAtOf(listed, now)),
+  };
+}
 
-function toRow({ hook, companyId, name, isPending, reason }: ExplainedHook, now: number): (string | null)[] {
+function toRow(listed: ExplainedHook, now: number): (string | null)[] {
+  const { hook, companyId, name, isPending, reason } = listed;
   const { lastEventAt, lastStatus } = hook;
-  const retryAt = retryAtOf(hook, now);
+  const retryAt = retryAtOf(listed, now);
   return [
-    ...[hook.id, listedStateOf(hook, now), lastStatus === null ? null : String(lastStatus)],
+    ...[hook.id, listedStateOf(listed, now), lastStatus === null ? null : String(lastStatus)],
     isPending ? ['pending', reason].filter(Boolean).join(': ') : hook.send === 'event' ? 'announced' : 'sent',
     hostOfHook(hook),
     retryAt === null ? null : retryAt <= now ? 'now' : `in ${formatDuration((retryAt - now) / 1000)}`,
@@ -199,6 +208,12 @@ async function sendTestEvent(
 ): Promise<void> {
   const hook = await findHook(hooks, id);
   const keys = await loadSigningKeys(config.signingKey, { create: false });
+  if (!isAcceptedKey(hook.keyId, acceptedKeysOf(keys, config.externalTokens)))
+    throw new Failure(
+      'conflict',
+      'nothing is sent to it: the key that signed its token was removed',
+      'Delete it with `leadtap hooks remove`, and subscribe its URL again with `leadtap hooks add --since`.',
+    );
   const delivery = createDelivery();
   signal.addEventListener('abort', () => delivery.close());
   const now = await hooks.now();

@@ -41,6 +41,8 @@ export interface HookSettings {
   readonly hosts: readonly string[];
   /** The first one is used for secrets; events are signed with all of them. */
   readonly signingSecrets: readonly [Uint8Array, ...Uint8Array[]];
+  /** What has signed a token: nothing is sent any more when it is not accepted. */
+  readonly keyOf: (token: string) => string | null;
 }
 
 export interface HookEndpointOptions extends IdentificationOptions, RefusalObserver {
@@ -76,6 +78,7 @@ export function createHookEndpoints(options: HookEndpointOptions): Endpoint[] {
         ...consumerKeyOf(token),
         id: randomBytes(16).toString('hex'),
         tokenExpiresAt: storableExpiry(token),
+        keyId: hooks.keyOf(exchange.request.headers.authorization?.slice('Bearer '.length) ?? ''),
         url: checked.url.href,
         send,
         baseUrl,

@@ -26,7 +26,14 @@ import {
   toHook,
   type UserOfHook,
 } from './claim.ts';
-import type { HookCounts, HookProgress, HookStore, ListedHook, SettledHook } from './store.ts';
+import {
+  type HookCounts,
+  type HookProgress,
+  type HookStore,
+  isAcceptedKey,
+  type ListedHook,
+  type SettledHook,
+} from './store.ts';
 
 const PROGRESS: Table<HookProgress>['types'] = {
   announcedThrough: 'time',
@@ -50,6 +57,7 @@ export const HOOKS: Table<StoredHook> = {
     userId: 'text',
     tokenId: 'nullAsEmpty',
     tokenExpiresAt: 'time',
+    keyId: 'text',
     url: 'text',
     send: 'text',
     baseUrl: 'text',
@@ -95,6 +103,11 @@ const newestOf = (dialect: Dialect): string =>
   );
 const IS_PENDING = '(newest > h.announced_through) IS TRUE';
 
+/** The value of the parameter that accepts all of them. */
+const ALL_KEYS = [''];
+const hasAcceptedKey = ({ isIn }: Dialect, parameter: string): string =>
+  `(h.key_id IS NULL OR ${isIn('h.key_id', parameter)} OR ${isIn("''", parameter)})`;
+
 /**
  * Up to where the consumer `c` has polled all that was announced. Null: it is not known. A gap, which it has skipped, counts if it has
  * leads that were announced since it polled last.
@@ -110,7 +123,7 @@ function polledThrough({ rows }: Dialect): string {
 
 /**
  * Hooks that are due come first, the longest waiting of them before others. The values: now, limit, the companies that are examined,
- * and those that are not: hooks, companies, companies whose retries are not. SKIP LOCKED: another instance has the hook.
+ * those that are not: hooks, companies, companies whose retries are not, and the accepted keys. SKIP LOCKED: another instance has the hook.
  */
 function claimSql(dialect: Dialect, isOfAll: boolean): string {
   const { isIn, indexedBy } = dialect;
@@ -121,7 +134,7 @@ function claimSql(dialect: Dialect, isOfAll: boolean): string {
   /** While it fails: a new lead may be tried earlier than the others, but not yet. */
   const mayWait = `(h.failures > 0 AND NOT ${isFree} AND h.check_at > h.not_before AND ${isOfCompanies})`;
   const mayClaim = `(${mayWait} OR ${isFree} AND NOT ${isIn('h.id', '$4')} AND NOT ${isIn('h.company_id', '$5')}
-    AND (h.failures = 0 OR NOT ${isIn('h.company_id', '$6')}))`;
+    AND (h.failures = 0 OR NOT ${isIn('h.company_id', '$6')}) AND ${hasAcceptedKey(dialect, '$7')})`;
   /** Later than any reminder: the clock was set back. */
   const mayRemind = `(h.remind_at <= ${NOW} OR h.remind_at > ${minutesLater(3)} OR h.remind_at IS NOT NULL AND ${wasAhead})`;
   const hasPolled = '(polled_through >= h.announced_through) IS TRUE';
@@ -183,17 +196,18 @@ const FIND = `SELECT ${SELECTED} FROM leadtap.hooks AS h WHERE h.id = $1`;
 const FIND_OF_USER = `SELECT ${SELECTED} FROM leadtap.hooks AS h WHERE h.user_id = $1 ORDER BY h.id FOR UPDATE`;
 const REMOVE = `
   DELETE FROM leadtap.hooks WHERE id = $1 AND created_at = coalesce(leadtap.from_ms($2), created_at) RETURNING 1`;
-const COUNT = `
+const countSql = (dialect: Dialect): string => `
   SELECT count(*) FILTER (WHERE h.disabled_at IS NULL AND h.failures = 0) AS active,
          count(*) FILTER (WHERE h.disabled_at IS NULL AND h.failures > 0) AS failing,
          count(*) FILTER (WHERE h.disabled_at IS NOT NULL) AS disabled
-    FROM leadtap.hooks AS h WHERE NOT ${IS_ENDED}`;
+    FROM leadtap.hooks AS h WHERE NOT ${IS_ENDED} AND ${hasAcceptedKey(dialect, '$2')}`;
 
 const prepareSql = (dialect: Dialect) => ({
   put: putSql(dialect, HOOKS),
   claimOfAll: claimSql(dialect, true),
   claim: claimSql(dialect, false),
   lead: leadSql(dialect),
+  count: countSql(dialect),
   /** Until the transaction ends, no other one adds hooks of this user. A statement of its own: the next ones see what it has waited for. */
   lockUser: `
     SELECT u.company_id AS "companyId",
@@ -242,14 +256,16 @@ export function createHookStore(
   return {
     now: () => read(readNow, SHORT),
 
-    subscribe: (hook, maxPerUser) =>
+    subscribe: (hook, maxPerUser, acceptedKeys) =>
       write(function* () {
         const [user] = yield* query<UserOfHook>(sql.lockUser, [hook.userId]);
         if (!user) return { kind: 'no-such-user' };
         yield* query(PRUNE_OF_USER, [0, hook.userId]);
         const now = yield* readNow();
         const hooks = yield* query<StoredHook>(FIND_OF_USER, [hook.userId]);
-        const subscribed = subscribeHook(hooks, hook, user, { maxPerUser, now });
+        const subscribed = subscribeHook(hooks, hook, user, {
+          ...{ maxPerUser, acceptedKeys, now },
+        });
         if (!subscribed) return { kind: 'too-many' };
         const { kind, stored } = subscribed;
         yield* query(sql.put, [JSON.stringify([stored])]);
@@ -268,23 +284,24 @@ export function createHookStore(
       return removed.length > 0;
     },
 
-    async list({ now, limit, after, companyId, userId }) {
+    async list({ now, limit, after, companyId, userId, acceptedKeys }) {
       const values = [after ?? '', companyId ?? null, userId ?? null];
       if (!values.every((value) => isStorable(value ?? ''))) return [];
       const rows = await read(() => query<ListedRow>(sql.list, [now, limit, ...values]), SHORT);
       return rows.map(({ companyId, name, isPending, ...hook }) => {
-        return { hook, companyId, name, isPending: Boolean(isPending) };
+        const isKeyRemoved = !isAcceptedKey(hook.keyId, acceptedKeys);
+        return { hook, companyId, name, isPending: Boolean(isPending), isKeyRemoved };
       });
     },
 
-    claim: ({ companies, limit, claimMs, except }) =>
+    claim: ({ companies, limit, claimMs, except, acceptedKeys = ALL_KEYS }) =>
       write(function* () {
         const now = yield* readNow();
         const excepted = [except?.hooks ?? [], except?.companies ?? [], except?.retriesOf ?? []];
         const rows =
           companies === 'all'
-            ? yield* query<ExaminedHook>(sql.claimOfAll, [now, limit, [], ...excepted])
-            : yield* query<ExaminedHook>(sql.claim, [now, limit, companies, ...excepted]);
+            ? yield* query<ExaminedHook>(sql.claimOfAll, [now, limit, [], ...excepted, acceptedKeys])
+            : yield* query<ExaminedHook>(sql.claim, [now, limit, companies, ...excepted, acceptedKeys]);
         const { settled, due } = claimHooks(rows, now, claimMs);
         yield* settle(settled);
         return due;
@@ -308,9 +325,9 @@ export function createHookStore(
       return found.length > 0;
     },
 
-    countByState: () =>
+    countByState: (acceptedKeys = ALL_KEYS) =>
       read(function* () {
-        const [counts] = yield* query<HookCounts>(COUNT, [yield* readNow()]);
+        const [counts] = yield* query<HookCounts>(sql.count, [yield* readNow(), acceptedKeys]);
         return { active: 0, failing: 0, disabled: 0, ...counts };
       }, SHORT),
   };

@@ -12,6 +12,8 @@ export interface NewHook extends ConsumerKey {
   readonly id: string;
   /** Null: the token does not expire. */
   readonly tokenExpiresAt: number | null;
+  /** The key that signed the token, or the issuer of the identity provider. Null or absent: it is not known, and counts as accepted. */
+  readonly keyId?: string | null;
   /** A secret: who knows it can call the receiver. */
   readonly url: string;
   /** `event`: that there are leads. `lead`: each lead. */
@@ -49,6 +51,7 @@ export interface HookProgress {
 }
 
 export interface Hook extends Omit<NewHook, 'since'>, HookProgress {
+  readonly keyId: string | null;
   /** Of the last subscription with this token, URL and `send`. */
   readonly createdAt: number;
 }
@@ -84,6 +87,8 @@ export interface ClaimQuery {
       }
     | undefined;
   readonly limit: number;
+  /** Hooks of tokens of other keys are not claimed. Default: all are accepted. */
+  readonly acceptedKeys?: readonly string[] | undefined;
 }
 
 /** A hook in a list, for operators. */
@@ -94,6 +99,8 @@ export interface ListedHook {
   readonly name: string | null;
   /** Whether the user may see a lead after `announcedThrough`. */
   readonly isPending: boolean;
+  /** Its token is not accepted any more, so nothing is sent. */
+  readonly isKeyRemoved: boolean;
 }
 
 /** For logs and lists: the rest of the URL is a secret. Other programs may have stored a text that is no URL. */
@@ -108,14 +115,26 @@ export function hookStateOf({ disabledAt, failures }: Pick<Hook, 'disabledAt' | 
   return failures > 0 ? 'failing' : 'active';
 }
 
-/** `expired`: its token has. Only hooks that send leads are listed then. */
-export type ListedHookState = HookState | 'expired';
+/** `expired`: its token has. Only hooks that send leads are listed then. `key-removed`: the key that signed its token was removed. */
+export type ListedHookState = HookState | 'expired' | 'key-removed';
+
+/** Nothing is sent any more. */
+export const hasEnded = (state: ListedHookState | undefined): boolean =>
+  state === 'expired' || state === 'key-removed';
 
 export const isExpired = ({ tokenExpiresAt }: Pick<Hook, 'tokenExpiresAt'>, now: number): boolean =>
   tokenExpiresAt !== null && tokenExpiresAt <= now;
 
-export const listedStateOf = (hook: Hook, now: number): ListedHookState =>
-  isExpired(hook, now) ? 'expired' : hookStateOf(hook);
+export function listedStateOf(
+  { hook, isKeyRemoved }: Pick<ListedHook, 'hook' | 'isKeyRemoved'>,
+  now: number,
+): ListedHookState {
+  if (isExpired(hook, now)) return 'expired';
+  return isKeyRemoved ? 'key-removed' : hookStateOf(hook);
+}
+
+export const isAcceptedKey = (keyId: string | null, acceptedKeys: readonly string[] | undefined): boolean =>
+  keyId === null || acceptedKeys === undefined || acceptedKeys.includes(keyId);
 
 export type HookCounts = Readonly<Record<HookState, number>>;
 
@@ -127,6 +146,8 @@ export interface HookQuery {
   /** The id of the last hook of the page before. */
   readonly after?: string | undefined;
   readonly limit: number;
+  /** Decides `isKeyRemoved`. Default: all keys are accepted. */
+  readonly acceptedKeys?: readonly string[] | undefined;
 }
 
 /** Each method reads the clock of the database, as the stamps of leads do. */
@@ -136,11 +157,12 @@ export interface HookStore {
    * Adds the hook, or returns the one that the same token (user and token id) has for this URL and `send`: `tokenExpiresAt` and `baseUrl` as given
    * now, another `createdAt`, its position unchanged, enabled again without failures if it was disabled, and examined at `notBefore`. A
    * backoff stays. A hook with a token of its own is the one with such a token that the user has for this URL and `send`, and keeps its
-   * `tokenExpiresAt`. Hooks of ended tokens do not count. Serialised by user, so that `maxPerUser` holds.
+   * `tokenExpiresAt`. Hooks of ended tokens and of other keys do not count. Serialised by user, so that `maxPerUser` holds.
    */
   subscribe(
     hook: NewHook,
     maxPerUser: number,
+    acceptedKeys?: readonly string[],
   ): Promise<
     | { readonly kind: 'created' | 'known'; readonly hook: Hook }
     | { readonly kind: 'too-many' }
@@ -183,6 +205,15 @@ export interface HookStore {
   prune(expiredBefore: number): Promise<number>;
   /** Whether there is any hook. Cheap: a service without hooks asks every 2 seconds. */
   hasHooks(): Promise<boolean>;
-  /** Without those of ended tokens and removed users. */
-  countByState(): Promise<HookCounts>;
+  /** Without those of ended tokens, of other keys and of removed users. */
+  countByState(acceptedKeys?: readonly string[]): Promise<HookCounts>;
 }
+
+/** The hooks as a process uses them that accepts these keys alone. */
+export const withAcceptedKeys = (hooks: HookStore, acceptedKeys: readonly string[]): HookStore =>
+  Object.assign<HookStore, Partial<HookStore>>(Object.create(hooks), {
+    subscribe: (hook, maxPerUser) => hooks.subscribe(hook, maxPerUser, acceptedKeys),
+    list: (query) => hooks.list({ ...query, acceptedKeys }),
+    claim: (query) => hooks.claim({ ...query, acceptedKeys }),
+    countByState: () => hooks.countByState(acceptedKeys),
+  });

@@ -3,6 +3,7 @@ import { PROBLEMS } from '@leadtap/contract';
 import { toIso } from '../clock.ts';
 import { isSameConsumer } from '../consumers/store.ts';
 import { formatDuration } from '../formats.ts';
+import { hasEnded } from '../hooks/store.ts';
 import { isRefusal } from './consumers.ts';
 import type { ConsumerProblem, ConsumerStatus, Facts, StatusProblem } from './report.ts';
 import {
@@ -94,9 +95,11 @@ const ENDINGS = {
 
 const ASK_FOR_TOKEN = 'Ask the operator for a new token, and put it into the automation.';
 
-/** Of a webhook that sends leads: it has ended with its token. */
-export const expiredOf = ({ tokenExpiresAt }: ConsumerStatus): string =>
-  `its token expired on ${tokenExpiresAt?.slice(0, 10)}`;
+/** Of a webhook: it has ended with its token. */
+export const endOf = ({ tokenExpiresAt, tokenEnded }: ConsumerStatus): string =>
+  tokenEnded === 'key-removed'
+    ? 'the key that signed its token was removed'
+    : `its token expired on ${tokenExpiresAt?.slice(0, 10)}`;
 
 const addHookCommand = ({ userId, hook }: ConsumerStatus): string =>
   `\`leadtap hooks add --user ${inCommand(userId, 'ID')} --url URL --send ${hook?.send} --since ${hook?.announcedThrough}\``;
@@ -106,11 +109,14 @@ const removeHookCommand = (consumer: ConsumerStatus): string =>
   `\`leadtap hooks remove ID\` (${hooksCommand(consumer)} shows the id)`;
 
 export const describeEnded: DescribeConsumer = (consumer) => {
-  if (hostOf(consumer) !== null) {
-    const row = `${expiredOf(consumer)}: ${waitingLeads(consumer.waiting)}, and none is sent`;
+  if (consumer.hook && hasEnded(consumer.hook.state)) {
+    const row = `${endOf(consumer)}: ${waitingLeads(consumer.waiting)}, and none is sent`;
+    const isKeyRemoved = consumer.tokenEnded === 'key-removed';
     return {
       ...{ message: `${subjectOf(consumer)}: ${row}.`, row },
-      fix: `Subscribe its URL again, from where it ended: ${addHookCommand(consumer)}. If it is no longer needed: ${removeHookCommand(consumer)}.`,
+      fix: isKeyRemoved
+        ? `Replace it: ${removeHookCommand(consumer)}, then ${addHookCommand(consumer)}.`
+        : `Subscribe its URL again, from where it ended: ${addHookCommand(consumer)}. If it is no longer needed: ${removeHookCommand(consumer)}.`,
       userFix: `Subscribe the same URL again with a new token, and with \`since\` \`${consumer.hook?.announcedThrough}\`: all leads that wait are then sent, in order. If you no longer need it, delete the subscription.`,
     };
   }

@@ -21,7 +21,7 @@ import {
 } from '../http/identify.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Store } from '../store/store.ts';
-import { expiredOf, type Moment } from './consumer-problems.ts';
+import { endOf, type Moment } from './consumer-problems.ts';
 import { addTo, judge, noCounts, toStatus } from './consumers.ts';
 import type { InstanceMemory } from './instance.ts';
 import type { ConsumerStatus, ConsumersStatus } from './report.ts';
@@ -124,7 +124,7 @@ function diagnosisOf(consumer: ConsumerStatus, moment: Moment, isHeld: boolean):
   const nothing = { problem: null, fix: null };
   if (hostOf(consumer) !== null) {
     const { state, hook } = consumer;
-    if (state === 'inactive') return { ...nothing, level: state, message: expiredOf(consumer) };
+    if (state === 'inactive') return { ...nothing, level: state, message: endOf(consumer) };
     const lastAt = hook?.lastEventAt ?? null;
     const verb = hook?.isAccepted ? 'sent' : 'last tried';
     const message =

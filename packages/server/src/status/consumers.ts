@@ -17,6 +17,7 @@ import {
   waitOfLeadHook,
 } from '../consumers/states.ts';
 import { isSameConsumer, positionOf } from '../consumers/store.ts';
+import { hasEnded } from '../hooks/store.ts';
 import { CLIENT_CLOSED_REQUEST } from '../http/exchange.ts';
 import { mayPoll } from '../leads/access.ts';
 import {
@@ -175,6 +176,7 @@ function pollProblemOf(
 ): ConsumerProblem | undefined {
   const { consumer } = listed;
   const lastStatus = consumer?.lastStatus ?? null;
+  if (hasEnded(listed.hook?.state) && pendingOf(listed)?.pendingLeads) return 'token-revoked-in-use';
   if (leadHookOf(listed)) return leadHookProblemOf(listed, waitMs);
   if (state === 'stale') return 'consumers-stale';
   if (consumer?.tokenEnded && state === 'active') return 'token-revoked-in-use';
@@ -188,7 +190,6 @@ function pollProblemOf(
 
 /** While it is failing or disabled, that is its problem. */
 function leadHookProblemOf({ announced, hook }: ListedConsumer, waitMs: number | null) {
-  if (hook?.state === 'expired') return announced?.pendingLeads ? 'token-revoked-in-use' : undefined;
   if (announced?.pendingLeads && !mayPoll(announced.user)) return 'consumers-refused';
   return hook?.state === 'active' && (waitMs ?? 0) > MAX_HOOK_WAIT_MS ? 'leads-waiting' : undefined;
 }
@@ -221,7 +222,7 @@ export const isRefusal = (status: number | null): boolean =>
 function expiresSoon(listed: ListedConsumer, now: number): boolean {
   const { consumer } = listed;
   const leadHook = leadHookOf(listed);
-  if (leadHook?.state === 'expired') return false;
+  if (hasEnded(leadHook?.state)) return false;
   if (leadHook) return (leadHook.tokenExpiresAt ?? Number.POSITIVE_INFINITY) - now <= EXPIRES_SOON_MS;
   const { tokenIssuedAt: issuedAt = null, tokenExpiresAt: expiresAt = null, tokenEnded } = consumer ?? {};
   if (issuedAt === null || expiresAt === null || expiresAt <= now || tokenEnded) return false;

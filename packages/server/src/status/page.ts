@@ -1,7 +1,9 @@
 /** The operator's page `/status`: the report as HTML, without inline styles or scripts. */
+
 import type { ProblemCode } from '@leadtap/contract';
 import { escapeHtml } from '../escape.ts';
 import { formatBytes, formatCount, formatDuration, formatTime } from '../formats.ts';
+import { hasEnded } from '../hooks/store.ts';
 import { CLIENT_CLOSED_REQUEST } from '../http/exchange.ts';
 import { type Html, html, NO_HTML } from './html.ts';
 import type { ConsumerStatus, ConsumersStatus, Refusal, StatusReport } from './report.ts';
@@ -236,7 +238,7 @@ function hookOf({ hook }: ConsumerStatus, report: StatusReport): Html {
   const event =
     lastEventAt === null ? html`no ${sent} yet` : html`${sent}${tried} ${ago(lastEventAt, report)}`;
   const several = count > 1 ? ` (${count} subscriptions)` : '';
-  if (state === 'active' || state === 'expired') return html`${event}${several}`;
+  if (state === 'active' || hasEnded(state)) return html`${event}${several}`;
   const response = lastStatus === null ? 'no response' : `status ${lastStatus}`;
   const times = failures === 1 ? '' : `, ${formatCount(failures)} times`;
   return html`${event}, ${response}${times}${several}${badge(state, true)}`;

@@ -143,8 +143,9 @@ async function countHooks(hooks: HookStore, now: number): Promise<HooksStatus> {
   if (counts.failing > 0)
     for await (const page of hookPages(hooks, { now }))
       failingLong += page.filter(
-        ({ hook }) =>
-          listedStateOf(hook, now) === 'failing' && now - (hook.failingSince ?? now) >= FAILING_LONG_S * 1000,
+        (listed) =>
+          listedStateOf(listed, now) === 'failing' &&
+          now - (listed.hook.failingSince ?? now) >= FAILING_LONG_S * 1000,
       ).length;
   return { ...counts, failingLong };
 }

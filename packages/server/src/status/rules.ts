@@ -114,9 +114,9 @@ export const RULES: readonly Rule[] = [
     name: 'token-revoked-in-use',
     levels: ['error'],
     title:
-      'A consumer still polls with a token that has ended (revoked, expired, or of a removed key), or leads wait for a webhook whose token has expired',
+      'A consumer still polls with a token that has ended (revoked, expired, or of a removed key), or leads wait for a webhook whose token has ended',
     guide:
-      'One that polls is refused with 401. Put a new token into the automation (`leadtap token issue --user ID`), or switch the automation off. The automation keeps its position. A webhook that sends leads has ended with its token: subscribe its URL again from the position that the status page names (`leadtap hooks add --since`), or delete it (`leadtap hooks remove ID`).',
+      'One that polls is refused with 401. Put a new token into the automation (`leadtap token issue --user ID`), or switch the automation off. The automation keeps its position. A webhook has ended with its token, or with the key that signed it: delete it (`leadtap hooks remove ID`), and if it is needed, subscribe its URL again from the position that the status page names (`leadtap hooks add --since`).',
     describe: describeEnded,
   }),
   consumerRule({

@@ -130,6 +130,7 @@ const HOOK: ConsumerHook = {
     id: '1',
     host: 'hooks.zapier.com',
     send: 'event',
+    keyId: null,
     tokenExpiresAt: null,
     isAllowed: true,
     failingSince: null,

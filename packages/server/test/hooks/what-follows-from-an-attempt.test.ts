@@ -20,6 +20,7 @@ const HOOK: Hook = {
     userId: 'boss',
     tokenId: 't',
     tokenExpiresAt: null,
+    keyId: null,
     url: 'https://a.test/',
     send: 'event',
     baseUrl: 'https://b.test',

@@ -20,7 +20,7 @@ function start(store: Omit<StatusSources['store'], 'findToken'>) {
   const readStatus = createStatusReader({
     ...{ clock, version: '0.0.0', databaseAddress: 'test', invocation: 'leadtap' },
     store: { ...store, findToken: never },
-    isRecording: true,
+    ...{ isRecording: true, hookHosts: [] },
     instance: new InstanceMemory(clock),
     log: { error: (_details, message) => void errors.push(message) },
   });

@@ -74,7 +74,7 @@ const facts = (rest: Partial<Facts> = {}): Facts => ({
     ],
   },
   hooks: { active: 0, failing: 1, disabled: 1, failingLong: 1 },
-  ...{ refusals: [], errors: [ERROR], untrustedProxy: '10.0.0.1' },
+  ...{ refusals: [], errors: [ERROR], untrustedProxy: '10.0.0.1', hookHosts: [] },
   ...rest,
 });
 

@@ -559,6 +559,18 @@ const SITUATIONS: readonly Situation[] = [
       await world.service.add({}, {});
     },
   },
+  ...(['lead', 'event'] as const).map(
+    (send): Situation => ({
+      name: `the key that signed the token of a webhook (${send}) was removed, and leads wait`,
+      expected: ['token-revoked-in-use error'],
+      says: /^Token make\S*.* \(user boss\): the key that signed its token was removed: 2 leads wait, and none is sent\.$/,
+      arrange: async (world) => {
+        await world.sending('make', {}, undefined, { send, keyId: 'removed' });
+        world.clock.advance(1000);
+        await world.service.add({}, {});
+      },
+    }),
+  ),
   {
     name: 'the token of a webhook that sends leads has expired, and no lead waits',
     expected: [],

@@ -13,12 +13,14 @@ const CHECKSUMS = {
     '0001_schema.sql': '226cdff393fa9141831f4a37a6ddec5c7d42d58a447444a0e699df2222f48bde',
     '0002_hooks_that_carry_leads.sql': '764c9c3d85a97ec2fcdf3cc4a02d5f84bbde4306793e59150c477c926a7c28e8',
     '0003_hooks_send_needs_0003.sql': '434cf51e81eab6a62aed173bacc352717f4f5ba8e47aea8ebb4742412d565863',
+    '0004_keys_of_hooks.sql': 'c456126bd6feedce780df2eacfb80382e4a21c62848f37700a35b509f6dbe25d',
   },
   postgres: {
     '0001_schema.sql': '3e39abd719d5b8123ec5b774cae4aed281039e0408686d4471bb7b667ebcd1fd',
     '0002_functions_for_speed.sql': 'c4bfa7d1e9ff62426c8138bf29915f127dfa4372b25174619d9736ea0443becf',
     '0003_hooks_that_carry_leads.sql': '005e06031d6cd7df7011ceee4e59174249620718bee65ce30c0f35854c101391',
     '0004_hooks_send_needs_0004.sql': '333d64ac7613e70ea1c2d0a6d9a12d21d64463e0df77e4ab29ec813d0b592447',
+    '0005_keys_of_hooks.sql': '4266c27218d101b9a6e9d2fe82c4bc1d251e67397bbdcf59d49c7559d4f26f0b',
   },
 } as const;
 

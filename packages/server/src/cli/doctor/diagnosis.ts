@@ -7,7 +7,7 @@ import { createStatusReader } from '../../status/read-status.ts';
 import type { StatusReport } from '../../status/report.ts';
 import { STATUS_TIMEOUTS, type StatusTimeouts } from '../../status/timeouts.ts';
 import { VERSION } from '../../version.ts';
-import type { CommandContext } from '../context.ts';
+import { type CommandContext, hooksOf } from '../context.ts';
 import { type Finding, ok } from './finding.ts';
 
 /** A command has time. */
@@ -38,7 +38,7 @@ export async function readReport(
       databaseFile: file,
       readLastBackup: backupTimes?.readLast,
       instance: new InstanceMemory(clock),
-      hooks: config.hooks ? store.hooks : undefined,
+      hooks: config.hooks ? await hooksOf(store, config) : undefined,
       maySendTo: createHostCheck(config.hookHosts),
       hookHosts: config.hookHosts,
       isRecording: config.consumers && store.consumers !== undefined,

@@ -6,7 +6,7 @@ import { issueRecorded } from '../../accounts/commands/token.ts';
 import type { User } from '../../accounts/records.ts';
 import { loadSigningKeys, secretsOf } from '../../accounts/signing-keys.ts';
 import { addCommand } from '../../cli/command.ts';
-import { type CommandContext, knownServiceUrl, requirePart, withStore } from '../../cli/context.ts';
+import { type CommandContext, hooksOf, knownServiceUrl, requirePart, withStore } from '../../cli/context.ts';
 import { Failure } from '../../cli/failure.ts';
 import { withInvocation } from '../../cli/invocation.ts';
 import { writeJson, writeLine } from '../../cli/output.ts';
@@ -20,7 +20,7 @@ import { parseSince } from '../../leads/commands/find.ts';
 import { hasOwnToken, ownTokenId } from '../claim.ts';
 import { secretOf } from '../event.ts';
 import { isInFuture } from '../rules.ts';
-import { type Hook, hostOfHook, isExpired } from '../store.ts';
+import { type Hook, hostOfHook, isExpired, type ListedHook } from '../store.ts';
 import { allowedHosts, checkHookUrl } from '../url.ts';
 
 export function registerAdd(hooks: Command, context: CommandContext): void {
@@ -82,12 +82,12 @@ const addHook = (context: CommandContext, flags: AddFlags): Promise<void> =>
       throw new Failure('usage', PROBLEMS['invalid-hook'].details['since-in-future'].replaceAll('`', ''));
     const user = await findUser(store, userId);
     const keys = await loadSigningKeys(config.signingKey, { create: false });
-    const hooks = requirePart(store.hooks);
+    const hooks = requirePart(await hooksOf(store, config));
     const now = clock();
-    const isOther = (hook: Hook) =>
-      hook.url === url && hook.send === send && !hasOwnToken(hook) && !isExpired(hook, now);
+    const isOther = ({ hook, isKeyRemoved }: ListedHook) =>
+      hook.url === url && hook.send === send && (!hasOwnToken(hook) || isKeyRemoved) && !isExpired(hook, now);
     for await (const page of hookPages(hooks, { now, userId }))
-      for (const { hook } of page) if (isOther(hook)) throw ofAnotherToken(hook);
+      for (const listed of page) if (isOther(listed)) throw ofAnotherToken(listed);
     const id = randomBytes(16).toString('hex');
     // Times in a token are whole seconds.
     const issuedAt = Math.floor(clock() / 1000) * 1000;
@@ -97,6 +97,7 @@ const addHook = (context: CommandContext, flags: AddFlags): Promise<void> =>
         ...{ id, userId, url, send, baseUrl: knownServiceUrl(config) },
         tokenId: grant.tokenId,
         tokenExpiresAt: grant.expiresAt,
+        keyId: keys[0].id,
         since: since === undefined ? undefined : Math.max(since, MIN_TIME),
       },
       MAX_HOOKS_PER_USER,
@@ -152,10 +153,15 @@ function allowedUrl(text: string, { hooks, hookHosts }: Config): string {
 }
 
 /** A platform or the console has made it. It may end soon, and a second one would send each lead twice. */
-const ofAnotherToken = ({ id, tokenExpiresAt, announcedThrough }: Hook): Failure =>
+const ofAnotherToken = ({
+  hook: { id, tokenExpiresAt, announcedThrough },
+  isKeyRemoved,
+}: ListedHook): Failure =>
   new Failure(
     'conflict',
-    `there is such a subscription, and it ends with its token${tokenExpiresAt === null ? '' : `, at ${toIso(tokenExpiresAt)}`}`,
+    isKeyRemoved
+      ? 'there is such a subscription, and nothing is sent: the key that signed its token was removed'
+      : `there is such a subscription, and it ends with its token${tokenExpiresAt === null ? '' : `, at ${toIso(tokenExpiresAt)}`}`,
     'To replace it, run the next command, and then this one again with the option below it:',
     `  leadtap hooks remove ${id}`,
     `  --since ${toIso(announcedThrough)}`,

@@ -47,7 +47,7 @@ const showLead = (context: CommandContext, { company, json }: ShowOptions, id: s
     const now = clock();
     // Positions that are no longer written would be wrong.
     const consumers = config.consumers
-      ? await findLeadConsumers(consumerSourcesOf(store, config), lead, now, signal)
+      ? await findLeadConsumers(await consumerSourcesOf(store, config), lead, now, signal)
       : undefined;
     if (json)
       return writeJson(stdout, {

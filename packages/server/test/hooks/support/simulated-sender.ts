@@ -135,6 +135,7 @@ export function simulateSender({ maxInFlight = 40, tracksChanges = true }: Sende
           userId: 'boss',
           tokenId: null,
           tokenExpiresAt: null,
+          keyId: null,
           url: `https://a.test/${id}`,
           send: 'event',
           baseUrl: '',
