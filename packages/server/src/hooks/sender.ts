@@ -41,6 +41,8 @@ export interface HookSenderOptions extends EventOptions {
   readonly hasConsumers: boolean;
   readonly onOutcome?: ((kind: Outcome['kind']) => void) | undefined;
   readonly watchReserved?: WatchReserved | undefined;
+  /** For tests: the processor time of the process. */
+  readonly processorMs?: () => number;
   /** The part of a pino logger that is used. Lines have the host of a URL: the whole one is a secret. */
   readonly log: {
     warn(line: object, message: string): void;
@@ -56,7 +58,7 @@ const MAX_BEGIN_MS = 4000;
 const MAX_LATE_MS = 1000;
 const MAX_CLAIMED_AT_ONCE = 200;
 /** Of the processor time of sending leads: so much is left for polls and all else. */
-const PAUSE_FACTOR = 3;
+const PAUSE_FACTOR = 4;
 /** The results of so long are stored together. Leads that were accepted meanwhile are sent again after a crash. */
 const BATCH_MS = 20;
 /** Events in flight may finish for so long when the service stops. */
@@ -73,7 +75,7 @@ interface Result {
 export class HookSender {
   readonly #options: HookSenderOptions;
   readonly #places: Places;
-  readonly #leadQueue = new PacedQueue(PAUSE_FACTOR);
+  readonly #leadQueue: PacedQueue;
   /** Hooks that this instance may not send to, as long as it runs. Another one may. */
   readonly #notAllowed = new Set<string>();
   #state: SenderState = INITIAL_STATE;
@@ -92,6 +94,7 @@ export class HookSender {
     const { delivery, watchReserved } = options;
     this.#places = new Places(delivery.maxInFlight);
     watchReserved?.('webhook_places', () => delivery.maxInFlight - this.#places.free);
+    this.#leadQueue = new PacedQueue(PAUSE_FACTOR, options.processorMs);
     options.changes?.onChanges((changes) => {
       const appended = changes?.filter(({ kind }) => kind === 'leads-appended').map(({ id }) => id);
       // Undefined: anything may have changed.

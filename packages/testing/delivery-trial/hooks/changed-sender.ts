@@ -62,8 +62,9 @@ export const HOOK_MUTATIONS = {
   'ignored-access': [
     {
       module: 'leads/access.js',
-      part: ".access_level = '",
-      by: ".access_level <> 'no ",
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of the module
+      part: 'CASE ${user}.access_level',
+      by: "CASE 'COMPANY'",
     },
   ],
   'no-reminder': [

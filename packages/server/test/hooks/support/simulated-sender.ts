@@ -103,7 +103,7 @@ export function simulateSender({ maxInFlight = 40, tracksChanges = true }: Sende
   };
   const [warn, info] = [vi.fn(), vi.fn()];
   const sender = new HookSender({
-    ...{ store, delivery, hasConsumers: false, log: { warn, info } },
+    ...{ store, delivery, hasConsumers: false, log: { warn, info }, processorMs: () => 0 },
     changes: tracksChanges ? { readChanges, onChanges } : undefined,
     ...{ hosts: ['a.test'], signingSecrets: [], publicUrl: undefined, version: '1' },
   });
