@@ -55,12 +55,12 @@ describe('leadtap hooks add', () => {
     expect(await service.store.isTokenRevoked?.(tokenId)).toBe(true);
   });
 
-  test('--since sends earlier leads, too, and --send leads sends them together', async () => {
+  test('--since sends earlier leads, too', async () => {
     const { receiver, service, add } = await installation();
-    for (const id of ['a', 'b', 'c']) await service.add({ id });
-    expect(await add(' --send leads --since 1d')).toMatchObject({ send: 'leads' });
-    const { data } = JSON.parse((await receiver.event(1)).text);
-    expect(data.leads.map((lead: { id: string }) => lead.id)).toEqual(['a', 'b', 'c']);
+    for (const id of ['a', 'b']) await service.add({ id });
+    expect(await add(' --since 1d')).toMatchObject({ send: 'lead' });
+    await receiver.event(2);
+    expect(receiver.events.map(({ text }) => JSON.parse(text).id)).toEqual(['a', 'b']);
   });
 
   test('--send event also prints the token that the receiver polls with', async () => {
@@ -82,7 +82,7 @@ describe('leadtap hooks add', () => {
     expect(await add(`--user boss --url ${CATCH_HOOK} --since 2020-01-01`)).toEqual(first);
     const others = [
       await add(`--user boss --url ${CATCH_HOOK}b`),
-      await add(`--user boss --url ${CATCH_HOOK} --send leads`),
+      await add(`--user boss --url ${CATCH_HOOK} --send event`),
       await add(`--user rival --url ${CATCH_HOOK}`),
     ];
     expect(new Set([first, ...others].map(({ id }) => id)).size).toBe(4);
@@ -124,7 +124,7 @@ describe('leadtap hooks add', () => {
     ['--user boss', 'ftp://hooks.zapier.com/a', {}, 1, 'does not begin with https://'],
     ['--user boss', 'http://hooks.zapier.com/hooks/catch/1/a', {}, 1, 'Write https://hooks.zapier.com'],
     ['--user boss', 'nonsense', {}, 1, 'is not a URL'],
-    ['--user boss --send all', CATCH_HOOK, {}, 2, 'event, leads, lead'],
+    ['--user boss --send leads', CATCH_HOOK, {}, 2, 'event, lead'],
     ['--user boss --since 2099-01-01', CATCH_HOOK, {}, 2, 'is in the future'],
     ['--user boss --since never', CATCH_HOOK, {}, 2, 'Write a time'],
     ['--user boss', 'https://crm.example.com/in', {}, 1, '\n  LEADTAP_HOOK_HOSTS=crm.example.com\n'],
