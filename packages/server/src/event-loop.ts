@@ -1,4 +1,5 @@
 /** Long synchronous work in parts, so that other requests are answered between them. */
+import { cpuUsage } from 'node:process';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 
 /** Runs work one after the other. Companies take turns, so that one with much work does not delay the others. */
@@ -75,7 +76,7 @@ export class PacedQueue {
 
 /** Not the time that passes: on a busy machine, the process does not run for most of it. */
 function readProcessorMs(): number {
-  const { user, system } = process.cpuUsage();
+  const { user, system } = cpuUsage();
   return (user + system) / 1000;
 }
 

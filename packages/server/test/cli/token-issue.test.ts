@@ -77,7 +77,7 @@ describe('--source', () => {
   test.each([
     [
       ['--source', 'fax'],
-      'Allowed choices are calendly, elementor, form, google-ads, jotform, tally, typeform, webflow',
+      'Allowed choices are calendly, elementor, facebook, form, google-ads, jotform, tally, typeform, webflow',
     ],
     [['--map', 'Name=fullName'], '--map needs --source'],
     [['--source', 'form', '--map', 'Name'], 'Write ANSWER=FIELD'],

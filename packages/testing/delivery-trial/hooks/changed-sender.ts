@@ -17,6 +17,11 @@ export const SHORT_TIMES: readonly Replacement[] = [
   },
   {
     module: 'hooks/rules.js',
+    part: 'RESTART_BACKOFF_MS = [5, 5, 10, 10, 20, 30, 40]',
+    by: 'RESTART_BACKOFF_MS = [0.25, 0.25, 0.5, 1]',
+  },
+  {
+    module: 'hooks/rules.js',
     part: 'REMIND_AFTER_MS = 2 * MINUTE_MS',
     by: `REMIND_AFTER_MS = ${REMIND_AFTER_MS}`,
   },
@@ -60,12 +65,8 @@ export const HOOK_MUTATIONS = {
   ],
   /** All leads of the company are sent, whatever the user may see. */
   'ignored-access': [
-    {
-      module: 'leads/access.js',
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of the module
-      part: 'CASE ${user}.access_level',
-      by: "CASE 'COMPANY'",
-    },
+    { module: 'leads/access.js', part: 'return `CASE $', by: "return `CASE coalesce('COMPANY', $" },
+    { module: 'leads/access.js', part: '}.access_level $', by: '}.access_level) $' },
   ],
   'no-reminder': [
     {
