@@ -8,7 +8,6 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY packages/contract/package.json packages/contract/
 COPY packages/server/package.json packages/server/
-COPY packages/store-conformance/package.json packages/store-conformance/
 COPY integrations/zapier/package.json integrations/zapier/
 COPY packages/client/package.json packages/client/
 COPY packages/console/package.json packages/console/

@@ -52,7 +52,6 @@ export default defineConfig(({ mode }) => {
         '@leadtap/contract': source('./packages/contract/src/index.ts'),
         '@leadtap/client/file': source('./packages/client/src/file.ts'),
         '@leadtap/client': source('./packages/client/src/index.ts'),
-        '@leadtap/store-conformance': source('./packages/store-conformance/src/index.ts'),
         leadtap: source('./packages/server/src/index.ts'),
         'n8n-workflow': n8nWorkflow('n8n-workflow'),
       },

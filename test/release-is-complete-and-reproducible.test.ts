@@ -117,7 +117,6 @@ describe('a release of the work tree', () => {
         `leadtap-${version}.tgz`,
         `leadtap-client-${version}.tgz`,
         `leadtap-contract-${version}.tgz`,
-        `leadtap-store-conformance-${version}.tgz`,
         `n8n-nodes-leadtap-${version}.tgz`,
       ].sort(),
     );

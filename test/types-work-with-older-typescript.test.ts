@@ -15,7 +15,6 @@ const PACKAGES = [
   '@leadtap/contract/schemas',
   '@leadtap/contract/openapi',
   'leadtap',
-  '@leadtap/store-conformance',
 ];
 
 /** They take nine tenths of the time and are not ours; what our declarations use of them is resolved all the same. */

@@ -8,13 +8,7 @@ import { expect, test } from 'vitest';
 import { ROOT, textFiles } from '../packages/server/test/architecture/source-files.ts';
 
 const MARK = /from the first release on/i;
-const NAMES = [
-  'leadtap',
-  '@leadtap/client',
-  '@leadtap/contract',
-  '@leadtap/store-conformance',
-  'n8n-nodes-leadtap',
-];
+const NAMES = ['leadtap', '@leadtap/client', '@leadtap/contract', 'n8n-nodes-leadtap'];
 
 /** Not a path, such as that of a packed file. */
 const NAME = /(?<![\w/.-])(?:@leadtap\/[\w-]+|(?:n8n-nodes-)?leadtap)(?:@[\w.^~-]+)?(?![\w/.-])/.source;

@@ -41,10 +41,7 @@ test('so do the workspaces in package-lock.json, and no other package', () => {
     (path) => after.packages[path].version !== before.packages[path].version,
   );
   expect(changed.sort()).toEqual(['', ...project.workspaces].sort());
-  expect(after.packages['packages/store-conformance'].dependencies).toEqual({
-    '@leadtap/contract': NEXT,
-    leadtap: NEXT,
-  });
+  expect(after.packages['packages/server'].dependencies['@leadtap/contract']).toBe(NEXT);
   expect(after.version).toBe(NEXT);
 });
 

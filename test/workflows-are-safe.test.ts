@@ -123,13 +123,7 @@ describe('release.yml', () => {
 });
 
 describe('the scripts of release.yml, with stubs for the programs that publish', () => {
-  const NAMES = [
-    'leadtap',
-    'leadtap-contract',
-    'leadtap-client',
-    'leadtap-store-conformance',
-    'n8n-nodes-leadtap',
-  ];
+  const NAMES = ['leadtap', 'leadtap-contract', 'leadtap-client', 'n8n-nodes-leadtap'];
 
   /** Runs the scripts of a job in a folder with the files of a release. The calls of programs are returned. */
   function runJob(job: string, stubs: Readonly<Record<string, string>> = {}): string[] {
@@ -191,13 +185,7 @@ describe('the scripts of release.yml, with stubs for the programs that publish',
     );
     expect(
       published.map((call) => / \.\/(.+)-1\.2\.3\.tgz --access public --provenance$/.exec(call)?.[1]),
-    ).toEqual([
-      'leadtap-contract',
-      'leadtap',
-      'leadtap-store-conformance',
-      'leadtap-client',
-      'n8n-nodes-leadtap',
-    ]);
+    ).toEqual(['leadtap-contract', 'leadtap', 'leadtap-client', 'n8n-nodes-leadtap']);
   });
 
   test('skip a package that is published, and publish one that npm says nothing about', () => {

@@ -1,16 +1,14 @@
 // The endpoint in an Express application: docs/embedding.md.
 import express from 'express';
 import { createIntakeHandler, createPollHandler } from 'leadtap';
-import { observer, store, verifyToken } from './intake.js';
-import { addLead } from './leads.js';
+import { addLead, options } from './leads.js';
 
 const app = express();
-app.post('/leads/:id/:branch', ({ params: { id, branch } }, response) => {
-  addLead(id, `Lead ${id}`, branch);
+app.post('/leads/:id/:branch', async ({ params: { id, branch } }, response) => {
+  await addLead(id, branch);
   response.json({ added: id });
 });
 
-const options = { basePath: '/api', store, verifyToken, observer };
 app.all('/api/automation/new-leads', createPollHandler(options));
 // Before express.json() and other body parsers: the handler reads the body itself.
 app.all('/api/leads', createIntakeHandler(options));

@@ -1,8 +1,7 @@
 // The endpoint in a Fastify application: docs/embedding.md.
 import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import { createIntakeHandler, createPollHandler, type RequestHandler } from 'leadtap';
-import { observer, store, verifyToken } from './intake.js';
-import { addLead } from './leads.js';
+import { addLead, options } from './leads.js';
 
 const app = Fastify();
 app.setErrorHandler((_error, _request, reply) => reply.code(500).send({ crm: 'something broke' }));
@@ -11,7 +10,7 @@ app.get('/broken', async () => {
   throw new Error('on purpose');
 });
 app.post<{ Params: { id: string; branch: string } }>('/leads/:id/:branch', async ({ params }) => {
-  addLead(params.id, `Lead ${params.id}`, params.branch);
+  await addLead(params.id, params.branch);
   return { added: params.id };
 });
 
@@ -21,7 +20,6 @@ const mount = (handle: RequestHandler) => (request: FastifyRequest, reply: Fasti
   handle(request.raw, reply.raw);
 };
 
-const options = { basePath: '/api', store, verifyToken, observer };
 app.register(async (routes) => {
   // The handlers read the body themselves.
   routes.removeAllContentTypeParsers();

@@ -1,21 +1,19 @@
 // The endpoint in a node:http server: docs/embedding.md.
 import { createServer } from 'node:http';
 import { createIntakeHandler, createPollHandler } from 'leadtap';
-import { observer, store, verifyToken } from './intake.js';
-import { addLead } from './leads.js';
+import { addLead, options } from './leads.js';
 
-const options = { basePath: '/api', store, verifyToken, observer };
 const handlePoll = createPollHandler(options);
 const handleIntake = createIntakeHandler(options);
 
-const server = createServer((request, response) => {
+const server = createServer(async (request, response) => {
   const { pathname } = new URL(request.url ?? '/', 'http://localhost');
   if (pathname === '/api/automation/new-leads') return handlePoll(request, response);
   if (pathname === '/api/leads') return handleIntake(request, response);
 
   const [, leads, id, branch] = pathname.split('/');
   if (request.method === 'POST' && leads === 'leads' && id && branch) {
-    addLead(id, `Lead ${id}`, branch);
+    await addLead(id, branch);
     return response.end(JSON.stringify({ added: id }));
   }
   return response.writeHead(404).end(JSON.stringify({ crm: 'no such page' }));

@@ -51,7 +51,6 @@ test('npm run pack packs a new build, and nothing of an earlier one', async () =
   expect(built).toEqual([
     ['@leadtap/contract', 'dist/index.js'],
     ['leadtap', 'dist/console/index.html', 'dist/index.js'],
-    ['@leadtap/store-conformance', 'dist/index.js'],
     ['zapier-leadtap', 'dist/index.js'],
     ['@leadtap/client', 'dist/index.js'],
   ]);

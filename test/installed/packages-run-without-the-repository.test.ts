@@ -14,14 +14,8 @@ import { PROGRAM_CHECKS } from './support/program-checks.ts';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const PACKAGES = [
-  'packages/contract',
-  'packages/server',
-  'packages/store-conformance',
-  'integrations/zapier',
-  'packages/client',
-];
-const INSTALLED = ['leadtap', '@leadtap/contract', '@leadtap/client', '@leadtap/store-conformance'];
+const PACKAGES = ['packages/contract', 'packages/server', 'integrations/zapier', 'packages/client'];
+const INSTALLED = ['leadtap', '@leadtap/contract', '@leadtap/client'];
 /** Not the PATH of the tests, which contains another `leadtap`. */
 const PATH = `${dirname(process.execPath)}:/usr/bin:/bin`;
 
@@ -100,7 +94,6 @@ describe('a package', () => {
     expect(packed.map(({ name }) => name)).toEqual([
       '@leadtap/contract',
       'leadtap',
-      '@leadtap/store-conformance',
       'zapier-leadtap',
       '@leadtap/client',
     ]);
@@ -202,21 +195,6 @@ describe('the package leadtap', () => {
     expect(code).toBe(1);
     expect(stderr).toContain(`Allow this user to write to ${program.folder}`);
   });
-});
-
-test('the conformance suite checks a store', async () => {
-  const script = `
-    import { openSqliteStore } from 'leadtap';
-    import { storeConformance } from '@leadtap/store-conformance';
-    const makeDatabase = async () => ({
-      openStore: ({ clock }) => openSqliteStore({ file: process.env.FILE, clock }),
-      remove: async () => undefined,
-    });
-    await storeConformance[0].run(makeDatabase);
-    console.log(storeConformance.length > 50);`;
-  const FILE = join(tempFolder(), 'leads.db');
-  const { stdout } = await runScript(script, { FILE }, '--input-type=module');
-  expect(stdout).toBe('true\n');
 });
 
 test('n8n loads the node that the console offers', async () => {

@@ -31,7 +31,6 @@ export const TEXTS_WITH_VERSION = [
   'integrations/n8n/node/README.md',
   'integrations/pipedream/new-lead.mjs',
   'packages/client/README.md',
-  'packages/store-conformance/README.md',
 ];
 
 const NUMBER = /\d+\.\d+\.\d+(?:-[\w.]+)?/.source;

@@ -7,13 +7,7 @@ import { git, run } from './commands.ts';
 import { cycloneDx } from './sbom.ts';
 
 /** The packages on npm. */
-export const PUBLISHED = [
-  'packages/contract',
-  'packages/server',
-  'packages/store-conformance',
-  'packages/client',
-  'integrations/n8n/node',
-];
+export const PUBLISHED = ['packages/contract', 'packages/server', 'packages/client', 'integrations/n8n/node'];
 
 /** What the packages and their checks need beyond their own folders; the console offers two of them as downloads. */
 const ALSO_BUILT = ['packages/client/cjs', 'integrations/activepieces/piece', 'tools/generate'];

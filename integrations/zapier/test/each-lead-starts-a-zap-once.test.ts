@@ -98,7 +98,7 @@ async function runsOnceForEach(rounds: readonly Round[]): Promise<void> {
 }
 
 async function failingPoll({ store }: TestService, zap: ZapierPoller, connection: Connection): Promise<void> {
-  const recover = beforeQuestion(store, 'readPage', () => Promise.reject(new StoreUnavailableError('away')));
+  const recover = beforeQuestion(store, 'readLeads', () => Promise.reject(new StoreUnavailableError('away')));
   await zap.poll(connection).catch(() => undefined);
   recover();
 }

@@ -24,7 +24,7 @@ describe('a poll that is refused for a while', () => {
   it('is tried again after as many seconds as an outage asks for', async () => {
     const test = await startService();
     const connection = await connect(test);
-    const recover = beforeQuestion(test.store, 'findUser', () =>
+    const recover = beforeQuestion(test.store, 'revalidate', () =>
       Promise.reject(new StoreUnavailableError('the database is away')),
     );
     const refused = await test.poll('boss');
@@ -38,7 +38,7 @@ describe('a poll that is refused for a while', () => {
 
   it('says the request id when the service made a mistake', async () => {
     const test = await startService();
-    beforeQuestion(test.store, 'findUser', () => Promise.reject(new Error('a bug')));
+    beforeQuestion(test.store, 'revalidate', () => Promise.reject(new Error('a bug')));
     const failure = await failureOf(run(perform, await connect(test)));
     expect(failure).toMatchObject({ name: 'AppError', code: 'internal-error', status: 500 });
     expect(failure.message).toMatch(/The request id is \S+\.$/);

@@ -214,7 +214,7 @@ describe('while they are shown', () => {
     await untilHeld(service);
     // The page itself asks for nothing: the service ends the held request.
     await page.clock.install();
-    const recover = beforeQuestion(service.store, 'findUser', async () => {
+    const recover = beforeQuestion(service.store, 'revalidate', async () => {
       throw new StoreUnavailableError('the database is down');
     });
     for (const part of [connection, page.locator('.notice'), whoHasIt])

@@ -27,7 +27,7 @@ import { createDropLog, heldPollLimit, socketLimits } from './ops/listen.ts';
 import { type Metrics, makeMetrics } from './ops/metrics.ts';
 import { privateEndpoints } from './ops/private-endpoints.ts';
 import { addStatusMetrics } from './ops/status-metrics.ts';
-import { createReaders } from './poll/cache/poll-cache.ts';
+import { PollCache } from './poll/cache/poll-cache.ts';
 import { createPollEndpoint } from './poll/endpoint.ts';
 import type { Schedule } from './poll/held-polls.ts';
 import { Alerts } from './status/alerts.ts';
@@ -91,7 +91,7 @@ export async function compose(
   const store = await open(config, { clock, log: logger });
   const limiters = await limits({ redisUrl: config.redisUrl, clock, log: logger });
   const acceptedKeys = acceptedKeysOf(keys, config.externalTokens);
-  const hookStore = config.hooks && store.hooks ? withAcceptedKeys(store.hooks, acceptedKeys) : undefined;
+  const hookStore = config.hooks ? withAcceptedKeys(store.hooks, acceptedKeys) : undefined;
   const sockets = socketLimits(hookStore ? MAX_SOCKETS : 0);
   const { maxConnections = sockets?.maxConnections } = options;
 
@@ -99,8 +99,7 @@ export async function compose(
   const metrics = makeMetrics(limiters.shared);
   const instance = new InstanceMemory(clock);
   const recording = { clock, log: logger, flushMs: options.consumerFlushMs };
-  const recorder =
-    config.consumers && store.consumers ? new ConsumerRecorder(store.consumers, recording) : undefined;
+  const recorder = config.consumers ? new ConsumerRecorder(store.consumers, recording) : undefined;
   recorder?.start();
 
   // What the operator sees of it.
@@ -137,11 +136,11 @@ export async function compose(
 
   // The endpoints. They share one cache.
   const stop = new AbortController();
-  const readers = createReaders(store);
+  const cache = new PollCache(store);
   const identification = { verifyToken, failedTokens: limiters.failedTokens, clock };
   const reading = {
     ...identification,
-    accounts: readers,
+    accounts: cache,
     limiter: limiters.users,
     observeRefusal: metrics.observeRefusal,
   };
@@ -155,7 +154,7 @@ export async function compose(
       schedule: options.schedule,
       stopSignal: stop.signal,
     },
-    readers,
+    cache,
   );
   const consumers = recorder
     ? createConsumersEndpoint({
@@ -178,7 +177,7 @@ export async function compose(
     hooks &&
     new HookSender({
       ...hooks,
-      changes: readers.changes,
+      changes: cache,
       publicUrl,
       hasConsumers: recorder !== undefined,
       onOutcome: addHookMetrics(metrics.registry),
@@ -201,7 +200,7 @@ export async function compose(
           leadLimiter: limiters.intakeLeads,
           observer: metrics,
         },
-        readers,
+        cache,
       )
     : switchedOff(LEADS_PATH, INTAKE_OFF);
   const endpoints: readonly Endpoint[] = [

@@ -1,8 +1,8 @@
-/** The endpoints as plain Node listeners, for an application that has its own HTTP server and its own store. */
+/** The endpoints as plain Node listeners, for an application that has its own HTTP server. */
 import { LEADS_PATH, NEW_LEADS_PATH } from '@leadtap/contract';
 import { createHandler, type MountOptions, type RequestHandler } from './http/endpoint.ts';
 import { createIntakeEndpoint, type IntakeOptions } from './intake/endpoint.ts';
-import { createReaders } from './poll/cache/poll-cache.ts';
+import { PollCache } from './poll/cache/poll-cache.ts';
 import { createPollEndpoint, type PollEndpointOptions } from './poll/endpoint.ts';
 import type { PollStore } from './poll/store.ts';
 
@@ -14,12 +14,12 @@ export interface IntakeHandlerOptions extends IntakeOptions, MountOptions {}
 
 /** `GET {base_url}/automation/new-leads`. Answers every request that it receives: routing by path is up to the caller. */
 export function createPollHandler(options: PollHandlerOptions): RequestHandler {
-  const endpoint = createPollEndpoint(options, createReaders(options.store));
+  const endpoint = createPollEndpoint(options, new PollCache(options.store));
   return createHandler(`${options.basePath ?? ''}${NEW_LEADS_PATH}`, [endpoint], options);
 }
 
 /** `POST {base_url}/leads`. It reads the body itself: mount it before body parsers. */
 export function createIntakeHandler(options: IntakeHandlerOptions): RequestHandler {
-  const endpoint = createIntakeEndpoint(options, createReaders(options.store));
+  const endpoint = createIntakeEndpoint(options, new PollCache(options.store));
   return createHandler(`${options.basePath ?? ''}${LEADS_PATH}`, [endpoint], options);
 }

@@ -1,5 +1,5 @@
 /**
- * Leadtap as a library: the endpoints as Node request listeners, with your own store and token verifier.
+ * Leadtap as a library: the endpoints as Node request listeners, with a store of Leadtap and your own token verifier.
  *
  * @module
  */
@@ -28,19 +28,18 @@ export {
   type VerifyToken,
 } from './accounts/tokens.ts';
 export { type Clock, systemClock } from './clock.ts';
-export { keepGapsWithLeads, mergePolls, startOfFirstPolls } from './consumers/merge-polls.ts';
 export { ConsumerRecorder, type RecorderOptions } from './consumers/recorder.ts';
-export type { Gap, SentRange } from './consumers/store.ts';
-export {
-  type Consumer,
-  type ConsumerKey,
-  type ConsumerPosition,
-  type ConsumerQuery,
-  type ConsumerStore,
-  type Downtime,
-  MAX_CONSUMERS_PER_USER,
-  type PollSummary,
-  type TokenEnd,
+export type {
+  Consumer,
+  ConsumerKey,
+  ConsumerPosition,
+  ConsumerQuery,
+  ConsumerStore,
+  Downtime,
+  Gap,
+  PollSummary,
+  SentRange,
+  TokenEnd,
 } from './consumers/store.ts';
 export {
   createIntakeHandler,
@@ -56,8 +55,7 @@ export type { IntakeObservation, IntakeObserver } from './intake/endpoint.ts';
 export type * from './intake/store.ts';
 export type * from './leads/record.ts';
 export type * from './leads/removal.ts';
-export { type PageLead, type RenderedLead, renderLead } from './leads/render.ts';
-export { DEFAULT_LEAD_FIELDS } from './leads/row.ts';
+export type { PageLead, RenderedLead } from './leads/render.ts';
 export type * from './leads/store.ts';
 export {
   FAILED_TOKEN_POLICIES,

@@ -7,10 +7,8 @@ export interface TestDatabase {
    * read it while it holds the lock.
    */
   openStore(options: { readonly clock: Clock }): Promise<Store>;
-  /**
-   * Deletes a lead from the database directly, as an operator does. Absent: the checks about deleted leads are skipped.
-   */
-  deleteLead?(companyId: string, id: string): Promise<void>;
+  /** Deletes a lead from the database directly, as an operator does. */
+  deleteLead(companyId: string, id: string): Promise<void>;
   /** Called at the end, after all stores are closed. */
   remove(): Promise<void>;
 }

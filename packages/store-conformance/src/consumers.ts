@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { type ConsumerQuery, type ConsumerStore, MAX_CONSUMERS_PER_USER, type PollSummary } from 'leadtap';
+import type { ConsumerQuery, ConsumerStore, PollSummary } from 'leadtap';
+import { MAX_CONSUMERS_PER_USER } from '../../server/src/consumers/store.ts';
 import { type ConformanceCheck, check, type Setup, START } from './check.ts';
 import { ACME, apply, GLOBEX, lead, stamp } from './sample.ts';
 
@@ -7,11 +8,9 @@ interface WithConsumers extends Setup {
   readonly consumers: ConsumerStore;
 }
 
-/** Skipped for a store without `consumers`. */
 const checkConsumers = (name: string, body: (setup: WithConsumers) => Promise<void>): ConformanceCheck =>
   check(name, async (setup) => {
     const { consumers } = setup.store;
-    if (!consumers) return;
     await apply(setup.store, ACME, GLOBEX);
     await body({ ...setup, consumers });
   });
@@ -44,7 +43,7 @@ export const consumerChecks = [
       assert.deepEqual(await consumers.record([summary]), [{ userId: 'boss', tokenId: 'a' }]);
       const other = await openAnother();
       const { id, companyId } = { id: 'boss', companyId: 'acme' };
-      assert.deepEqual(await other.consumers?.list(query()), [
+      assert.deepEqual(await other.consumers.list(query()), [
         {
           ...{
             userId: 'boss',
@@ -72,7 +71,7 @@ export const consumerChecks = [
       const other = await openAnother();
       const later = { lastPollAt: START + 2000, lastStatus: 304, deliveredThrough: START + 20 };
       const sooner = { lastPollAt: START + 1000, lastStatus: 503, confirmedThrough: START + 10 };
-      await other.consumers?.record([polls('boss', 'a', { ...later, confirmedThrough: START })]);
+      await other.consumers.record([polls('boss', 'a', { ...later, confirmedThrough: START })]);
       await consumers.record([polls('boss', 'a', { ...sooner, deliveredThrough: START })]);
       const [found] = await consumers.list(query());
       assert.deepEqual(
@@ -185,7 +184,7 @@ export const consumerChecks = [
         names.map((id) => lead(id)),
       );
       const record = async (summary: Partial<PollSummary>, by = consumers) => {
-        await by?.record([polls('boss', 'a', summary)]);
+        await by.record([polls('boss', 'a', summary)]);
         const [found] = await consumers.list(query());
         const gaps = found?.gaps.map(({ after, through, isBeforeStart }) => [after, through, isBeforeStart]);
         return { gaps, skipped: [found?.skippedLeads, found?.skippedSince] };
@@ -321,7 +320,7 @@ export const consumerChecks = [
     'consumers: a downtime begins with the last poll or stop, and short ones do not count',
     async ({ consumers, openAnother }) => {
       const other = (await openAnother()).consumers;
-      const downtime = async () => (await other?.list(query()))?.[0]?.downtime;
+      const downtime = async () => (await other.list(query()))[0]?.downtime;
       const minute = (count: number) => START + count * 60_000;
       await consumers.recordDowntime(START);
       await consumers.record([polls('boss', 'a', { lastPollAt: minute(1) })]);
@@ -431,7 +430,6 @@ export const consumerChecks = [
   checkConsumers(
     'consumers: recording adds nothing to the change log',
     async ({ store: { changeTracking }, consumers }) => {
-      if (!changeTracking) return;
       const request = { companies: ['acme'], tokens: [] };
       const { seen } = await changeTracking.revalidate(request, undefined);
       await consumers.record([polls('boss', 'a', { deliveredThrough: START })]);

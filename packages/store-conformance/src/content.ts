@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { DEFAULT_LEAD_FIELDS } from 'leadtap';
+import { DEFAULT_LEAD_FIELDS } from '../../server/src/leads/row.ts';
 import { check } from './check.ts';
 import { FULL, fieldsOf, withText } from './fields.ts';
 import { ACME, apply, bare, find, idsOf, lead, poll, user, write } from './sample.ts';

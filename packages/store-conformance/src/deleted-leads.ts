@@ -7,13 +7,10 @@ interface WithDelete extends Setup {
   remove(id: string): Promise<void>;
 }
 
-/** Skipped for a test database without `deleteLead`. */
 const checkWithDelete = (name: string, body: (setup: WithDelete) => Promise<void>): ConformanceCheck =>
   check(name, async (setup) => {
-    const { deleteLead } = setup;
-    if (!deleteLead) return;
     await apply(setup.store, ACME);
-    await body({ ...setup, remove: (id) => deleteLead('acme', id) });
+    await body({ ...setup, remove: (id) => setup.deleteLead('acme', id) });
   });
 
 export const deletedLeadChecks = [

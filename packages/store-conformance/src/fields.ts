@@ -1,5 +1,6 @@
 import { LEAD_FIELDS, type LeadField } from '@leadtap/contract';
-import { DEFAULT_LEAD_FIELDS, type LeadFields, type LeadRecord } from 'leadtap';
+import type { LeadFields, LeadRecord } from 'leadtap';
+import { DEFAULT_LEAD_FIELDS } from '../../server/src/leads/row.ts';
 
 const FIELDS = LEAD_FIELDS.filter(({ name }) => name in DEFAULT_LEAD_FIELDS);
 

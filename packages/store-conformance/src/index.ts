@@ -1,11 +1,4 @@
-/**
- * The checks that every store must pass, for any test runner. `docs/embedding.md` shows how to run them.
- *
- * @example
- * for (const check of storeConformance) test(check.name, () => check.run(makeDatabase));
- *
- * @module
- */
+/** The checks that both stores must pass. */
 
 import { allOrNothingChecks } from './all-or-nothing.ts';
 import { changeTrackingChecks } from './change-tracking.ts';

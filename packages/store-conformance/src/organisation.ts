@@ -192,7 +192,6 @@ export const organisationChecks = [
 
   check('organisation: it is read as it was applied, sorted by id, page by page', async ({ store }) => {
     const reader = store.organisation;
-    if (!reader) return;
     const unsorted = ['b', 'B', 'a', '\u00e9', 'a-1'];
     const statuses = ['WON', 'NEW'].map((value) => status(value));
     const users = unsorted.map((id) => user(`user ${id}`));

@@ -122,3 +122,9 @@ export const batches = (prefix: string, count: number, size: number): LeadInput[
   Array.from({ length: count }, (_, batch) =>
     Array.from({ length: size }, (_, index) => lead(`${prefix}-${batch}-${index}`)),
   );
+
+export async function isRevoked(store: Store, tokenId: string): Promise<boolean> {
+  const tokens = [{ userId: 'boss', tokenId }];
+  const { accounts } = await store.changeTracking.revalidate({ companies: [], tokens }, undefined);
+  return accounts[0]?.isRevoked ?? false;
+}

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { DEFAULT_LEAD_FIELDS, type LeadRecord } from 'leadtap';
+import type { LeadRecord } from 'leadtap';
+import { DEFAULT_LEAD_FIELDS } from '../../server/src/leads/row.ts';
 import { check } from './check.ts';
 import { FIELD_NAMES, FULL, fieldsOf } from './fields.ts';
 import { ACME, ALL_OF_ACME, apply, find, GLOBEX, idsOf, lead, poll, stamp, write } from './sample.ts';

@@ -23,12 +23,39 @@ const USER: User = {
   departmentId: null,
 };
 
-/** A store with one user and no leads. */
-export const emptyStore: PollStore = {
+/** What a poll asks of a store, one question after the other. */
+export interface StubQueries extends Pick<PollStore, 'readPage'> {
+  isTokenRevoked(tokenId: string): Promise<boolean>;
+  findUser(userId: string): Promise<User | undefined>;
+}
+
+/** One user and no leads. */
+export const emptyStore: StubQueries = {
   findUser: async (userId) => (userId === USER.id ? USER : undefined),
   isTokenRevoked: async () => false,
   readPage: async () => ({ leads: [], readAt: Date.parse('2026-03-02T09:30:00.000Z'), locked: true }),
 };
+
+/** A store of which nothing can be cached: everything may have changed, and all companies are busy. */
+export function makeStubStore(stubs: Partial<StubQueries> = {}): PollStore {
+  const queries = { ...emptyStore, ...stubs };
+  return {
+    readPage: (...query) => queries.readPage(...query),
+    changeTracking: {
+      async revalidate({ companies, tokens }) {
+        const accounts = await Promise.all(
+          tokens.map(async ({ userId, tokenId }) => ({
+            isRevoked: tokenId !== undefined && (await queries.isTokenRevoked(tokenId)),
+            user: await queries.findUser(userId),
+          })),
+        );
+        const busy = new Set([...companies, ...accounts.flatMap(({ user }) => user?.companyId ?? [])]);
+        return { readAt: 0, busy, accounts, seen: '', changes: undefined };
+      },
+      readLeads: async (query) => (await queries.readPage(query)).leads,
+    },
+  };
+}
 
 export const noLimit: Limiter = {
   consume: async () => ({ windows: [], violated: [], retryAfterS: 0 }),
@@ -36,13 +63,13 @@ export const noLimit: Limiter = {
 
 /** The endpoint alone, as an application embeds it, over a store that the test makes up. */
 export const makeEndpoint = (
-  store: Partial<PollStore> = {},
+  store: Partial<StubQueries> = {},
   options: Partial<PollHandlerOptions> = {},
 ): RequestHandler =>
   createPollHandler({
     verifyToken: async () => ({ kind: 'valid', token: { userId: USER.id, tokenId: 'token-1' } }),
     ...options,
-    store: { ...emptyStore, ...store },
+    store: makeStubStore(store),
   });
 
 /** Polls it, without a server; the token does not matter. */

@@ -101,6 +101,8 @@ export function createAccountStore(database: SqlDatabase): AccountStore {
   return {
     ...createOrganisationMethods(database),
 
+    findUser: (userId) => read(() => findUser(FIND_USER, userId)),
+
     /** Every id sorts after the empty string. */
     listUsers: (afterId, limit) => read(() => query<User>(LIST_USERS, [afterId ?? '', limit])),
 

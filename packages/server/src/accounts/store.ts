@@ -92,8 +92,8 @@ export interface OrganisationReader {
 /** Companies, users and tokens in a database. */
 export interface AccountStore {
   applyOrganisation(organisation: Organisation, options?: ApplyOptions): Promise<ApplyOutcome>;
-  /** Absent: the organisation cannot be exported. */
-  readonly organisation?: OrganisationReader;
+  readonly organisation: OrganisationReader;
+  findUser(userId: string): Promise<User | undefined>;
   /** Sorted by id, starting after `afterId`: page by page for any number of users. */
   listUsers(afterId: string | undefined, limit: number): Promise<readonly User[]>;
   updateUser(userId: string, changes: UserChanges): Promise<UpdateUserOutcome>;
@@ -105,6 +105,6 @@ export interface AccountStore {
   findToken(tokenId: string): Promise<IssuedToken | undefined>;
   /** False when the token was already revoked. */
   revokeToken(tokenId: string): Promise<boolean>;
-  /** Counts for the log line at the start. Absent: the line has no counts. */
-  countAccounts?(signal?: AbortSignal): Promise<AccountCounts>;
+  /** Counts for the log line at the start. */
+  countAccounts(signal?: AbortSignal): Promise<AccountCounts>;
 }

@@ -74,12 +74,6 @@ export async function withStore<T>(
   }
 }
 
-/** The stores of `open-store.ts` have every optional part; a store of another program may not. */
-export function requirePart<Part>(part: Part | undefined): Part {
-  if (part === undefined) throw new Failure('unavailable', 'the store of this database cannot do that');
-  return part;
-}
-
 export async function loadConfig(context: CommandContext, flags?: ConfigFlags): Promise<Config> {
   const { env, cwd } = context;
   const dotenv = await readDotenv(join(cwd, '.env'));
@@ -94,12 +88,10 @@ export async function loadConfig(context: CommandContext, flags?: ConfigFlags): 
 }
 
 /** The webhook subscriptions, with what the keys of this machine say about their tokens. */
-export async function hooksOf(store: Store, config: Config): Promise<HookStore | undefined> {
+export async function hooksOf(store: Store, config: Config): Promise<HookStore> {
   // Without a key file, nothing can be said.
   const keys = await loadSigningKeys(config.signingKey, { create: false }).catch(() => undefined);
-  return store.hooks && keys
-    ? withAcceptedKeys(store.hooks, acceptedKeysOf(keys, config.externalTokens))
-    : store.hooks;
+  return keys ? withAcceptedKeys(store.hooks, acceptedKeysOf(keys, config.externalTokens)) : store.hooks;
 }
 
 /** The `{base_url}` of a service that runs in another process. */

@@ -146,8 +146,8 @@ async function serveUntilAborted(
       'serving new leads',
     );
   // Not awaited: counting a million users takes long.
-  void store.countAccounts?.(signal).then(
-    (counts) => counts && logger.info(counts, 'accounts'),
+  void store.countAccounts(signal).then(
+    (counts) => logger.info(counts, 'accounts'),
     (error: unknown) => logger.debug({ err: error }, 'the accounts could not be counted'),
   );
   await aborted(AbortSignal.any([signal, replaced.signal]));

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { findCompany } from '../accounts/commands/organisation.ts';
 import { addCommand, parseDuration } from '../cli/command.ts';
-import { type CommandContext, hooksOf, requirePart, withStore } from '../cli/context.ts';
+import { type CommandContext, hooksOf, withStore } from '../cli/context.ts';
 import { EXIT_CODES, ExitCode } from '../cli/exit.ts';
 import { Failure } from '../cli/failure.ts';
 import { printList, writeLine } from '../cli/output.ts';
@@ -113,7 +113,7 @@ const listConsumers = (context: CommandContext, options: ConsumersOptions): Prom
   });
 
 export const consumerSourcesOf = async (store: Store, config: Config): Promise<ConsumerSources> => ({
-  consumers: requirePart(store.consumers),
+  consumers: store.consumers,
   hooks: config.hooks ? await hooksOf(store, config) : undefined,
   maySendTo: createHostCheck(config.hookHosts),
 });

@@ -32,7 +32,7 @@ export async function findLeadConsumers(
       const { userId } = listed;
       const since = stored.lead.createdAt;
       const pending =
-        pendingOf(listed) ?? (await sources.consumers?.findPending({ userId, since, maxPendingLeads: 1 }));
+        pendingOf(listed) ?? (await sources.consumers.findPending({ userId, since, maxPendingLeads: 1 }));
       if (!pending || !maySee(pending.user, stored)) continue;
       const position = consumer ?? positionOfLeadHook(leadHookOf(listed));
       const startedAt = consumer ? null : (leadHookOf(listed)?.announcedSince ?? hook?.createdAt ?? null);

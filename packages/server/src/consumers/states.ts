@@ -227,7 +227,7 @@ export const toGapsJson = (gaps: readonly Omit<Gap, 'recordedAt'>[]) =>
 const CONSUMERS_PER_PAGE = 100;
 
 export interface ConsumerSources {
-  readonly consumers?: ConsumerStore | undefined;
+  readonly consumers: ConsumerStore;
   /** Undefined if webhook subscriptions are switched off. */
   readonly hooks?: HookStore | undefined;
   /** Whether this service may send to an URL. Undefined: it is not known. */
@@ -239,7 +239,6 @@ export async function* consumerPages(
   { consumers }: Pick<ConsumerSources, 'consumers'>,
   query: Omit<ConsumerQuery, 'limit' | 'after'>,
 ): AsyncGenerator<readonly Consumer[]> {
-  if (!consumers) return;
   let page: readonly Consumer[] = [];
   do {
     page = await consumers.list({ ...query, after: page.at(-1), limit: CONSUMERS_PER_PAGE });
@@ -266,7 +265,7 @@ export async function* listedConsumerPages(
     const { userId, tokenId, name, companyId } = hook;
     const { maxPendingLeads } = query;
     const announced = isPending
-      ? await consumers?.findPending({ userId, since: startOf(hook), maxPendingLeads })
+      ? await consumers.findPending({ userId, since: startOf(hook), maxPendingLeads })
       : undefined;
     others.push({ userId, tokenId, name, companyId, consumer: undefined, announced, hook });
     // SQLite reads without waiting.

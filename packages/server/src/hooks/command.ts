@@ -3,7 +3,7 @@ import { findCompany, findUser } from '../accounts/commands/organisation.ts';
 import { acceptedKeysOf } from '../accounts/own-tokens.ts';
 import { loadSigningKeys, secretsOf } from '../accounts/signing-keys.ts';
 import { addCommand } from '../cli/command.ts';
-import { type CommandContext, hooksOf, requirePart, withStore } from '../cli/context.ts';
+import { type CommandContext, hooksOf, withStore } from '../cli/context.ts';
 import { Failure } from '../cli/failure.ts';
 import { withInvocation } from '../cli/invocation.ts';
 import { printList, writeLine } from '../cli/output.ts';
@@ -111,7 +111,7 @@ const listHooks = (context: CommandContext, options: ListOptions): Promise<void>
     if (companyId !== undefined) await findCompany(store, companyId);
     if (userId !== undefined) await findUser(store, userId);
     if (!config.hooks) await writeLine(stderr, 'LEADTAP_HOOKS is off: no events are sent.');
-    const hooks = requirePart(await hooksOf(store, config));
+    const hooks = await hooksOf(store, config);
     const instance = await readInstance(config);
     const problems = new Set<string>();
     async function* pages() {
@@ -190,7 +190,7 @@ function toRow(listed: ExplainedHook, now: number): (string | null)[] {
 
 const removeHook = (context: CommandContext, _options: object, id: string): Promise<void> =>
   withStore(context, async (store) => {
-    const hooks = requirePart(store.hooks);
+    const hooks = store.hooks;
     const hook = await findHook(hooks, id);
     await hooks.remove(hook.id);
     if (hasOwnToken(hook)) await store.revokeToken(hook.tokenId ?? '');
@@ -198,7 +198,7 @@ const removeHook = (context: CommandContext, _options: object, id: string): Prom
   });
 
 const sendTest = (context: CommandContext, _options: object, id: string): Promise<void> =>
-  withStore(context, (store, config) => sendTestEvent(context, requirePart(store.hooks), config, id));
+  withStore(context, (store, config) => sendTestEvent(context, store.hooks, config, id));
 
 async function sendTestEvent(
   { signal, stderr }: CommandContext,

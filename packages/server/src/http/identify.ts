@@ -21,15 +21,15 @@ import type { Exchange } from './exchange.ts';
 import type { HeaderList } from './headers.ts';
 import { ProblemError, type ProblemParts } from './problems.ts';
 
-/** Reads the account of one token. Each read is made only if the check before it passed. */
+/** The account of one token. */
 export interface AccountReader {
-  isTokenRevoked(): boolean | Promise<boolean>;
-  findUser(): PollingUser | undefined | Promise<PollingUser | undefined>;
+  isTokenRevoked(): boolean;
+  findUser(): PollingUser | undefined;
 }
 
 /** The accounts of callers as they are now. */
 export interface Accounts<Reader extends AccountReader = AccountReader> {
-  revalidateFor(token: VerifiedToken): Reader | Promise<Reader>;
+  revalidateFor(token: VerifiedToken): Promise<Reader>;
 }
 
 /** Who sends a request. */
@@ -123,22 +123,18 @@ export function createIdentification<Reader extends AccountReader>(
     andThen(authenticate(exchange), (token) =>
       andThen(accounts.revalidateFor(token), (reader) =>
         andThen(checkToken(exchange, token, reader), () =>
-          andThen(isCounted ? count(exchange, token) : undefined, () =>
-            andThen(reader.findUser(), (user) => checkUser(token, reader, user)),
-          ),
+          andThen(isCounted ? count(exchange, token) : undefined, () => checkUser(token, reader)),
         ),
       ),
     );
 
   /** The tokens of a removed user are revoked, for the case that a user of this id is added again. Until then they get the 404. */
-  const checkToken = (exchange: Exchange, token: VerifiedToken, reader: Reader) => {
-    const revokedUser = andThen(reader.isTokenRevoked(), (isRevoked) => isRevoked && reader.findUser());
-    return andThen(revokedUser, (user) => {
-      const isRejected = user && user.id === token.userId;
-      if (!isRejected) exchange.token = token;
-      return isRejected ? rejectToken('token-revoked', exchange.address, { token }) : undefined;
-    });
-  };
+  function checkToken(exchange: Exchange, token: VerifiedToken, reader: Reader): Promise<never> | undefined {
+    if (reader.isTokenRevoked() && reader.findUser()?.id === token.userId)
+      return rejectToken('token-revoked', exchange.address, { token });
+    exchange.token = token;
+    return undefined;
+  }
 
   /** Counted even if the client has disconnected: disconnecting must not be a way around the limit. */
   const count = ({ request, response, headers }: Exchange, { userId }: VerifiedToken) =>
@@ -148,7 +144,8 @@ export function createIdentification<Reader extends AccountReader>(
       if (isDisconnected(request, response)) throw new ClientDisconnectedError('the client has disconnected');
     });
 
-  function checkUser(token: VerifiedToken, reader: Reader, user: PollingUser | undefined): Caller<Reader> {
+  function checkUser(token: VerifiedToken, reader: Reader): Caller<Reader> {
+    const user = reader.findUser();
     // The ids are compared again: a database that ignores case, or cuts a text at NUL, finds other users.
     if (user?.id !== token.userId) throw new ProblemError('user-not-found');
     if (scope === 'leads:read' && !mayPoll(user)) throw new ProblemError('professional-plan-required');

@@ -3,13 +3,7 @@ import { hash } from 'node:crypto';
 import { idInCompany } from '../accounts/records.ts';
 import type { LeadPlace } from '../leads/placement.ts';
 import type { LeadInput } from '../leads/record.ts';
-import type {
-  LeadResult,
-  PlacementProblem,
-  PlannedLead,
-  WriteOptions,
-  WriteOutcome,
-} from '../leads/store.ts';
+import type { LeadResult, PlannedLead, WriteOptions, WriteOutcome } from '../leads/store.ts';
 import type { Store } from '../store/store.ts';
 
 /** About 60 bytes for each. A lead that comes again after more new ids than this is counted as new. */
@@ -25,7 +19,6 @@ const keyOf = ({ companyId }: LeadInput, id: string): string =>
   hash('sha256', idInCompany(companyId, id), 'base64url').slice(0, 12);
 
 type PlanningStore = Pick<Store, 'planLeads' | 'findPlacementProblems'>;
-type FindProblems = NonNullable<PlanningStore['findPlacementProblems']>;
 
 export class DryRun {
   readonly #store: PlanningStore;
@@ -47,11 +40,8 @@ export class DryRun {
     return { kind: 'written', results };
   }
 
-  async findPlacementProblems(
-    ...[leads, ...options]: Parameters<FindProblems>
-  ): Promise<readonly (readonly PlacementProblem[])[]> {
-    return (await this.#store.findPlacementProblems?.(leads, ...options)) ?? leads.map(() => []);
-  }
+  readonly findPlacementProblems: PlanningStore['findPlacementProblems'] = (...leads) =>
+    this.#store.findPlacementProblems(...leads);
 
   #count(lead: LeadInput, plan: PlannedLead | undefined): LeadResult {
     if (plan === undefined) throw new Error('the store returned fewer plans than it was given leads');

@@ -219,7 +219,7 @@ async function addPlacementIssues(
 ): Promise<readonly Rejection[]> {
   const leadOf = ({ line: { parsed } }: Rejection) => parsed.lead ?? parsed.partialLead;
   const leads = rejections.flatMap((rejection) => leadOf(rejection) ?? []);
-  if (leads.length === 0 || store.findPlacementProblems === undefined) return rejections;
+  if (leads.length === 0) return rejections;
   const problems = await store.findPlacementProblems(leads, { allowErased }).catch(ignoreUnavailable);
   if (problems === undefined) return rejections;
   const remaining = problems.values();

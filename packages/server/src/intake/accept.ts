@@ -220,7 +220,7 @@ async function addPlacementErrors(
   rejections: readonly (readonly PlacementProblem[])[] = [],
 ): Promise<LeadError[]> {
   const leads = entries.map(({ lead }) => lead);
-  const all = (await store.findPlacementProblems?.(leads, { scope })) ?? [];
+  const all = await store.findPlacementProblems(leads, { scope });
   const found = await mapInSlices(entries, (entry, at) => {
     const problems = (all[at]?.length ? all[at] : rejections[at]) ?? [];
     return problems.map((problem) => toError(entry.index, toIssue(problem, entry, user)));

@@ -32,7 +32,7 @@ export interface IdempotentRequest {
   readonly derivedIds: ReadonlySet<string>;
 }
 
-/** What the intake needs: enough to accept leads over HTTP into a database of your own. */
+/** What the intake needs of a database. */
 export interface IntakeStore extends PollStore {
   /**
    * Writes these leads in one transaction, or none of them if one is rejected. A lead that exists outside of the scope, or
@@ -48,9 +48,8 @@ export interface IntakeStore extends PollStore {
   ): Promise<WriteAllOutcome>;
   /**
    * Finds all placement problems of each lead and writes nothing. `writeLeads` returns only the first problem of a lead.
-   * Absent: an import reports only that one.
    */
-  findPlacementProblems?(
+  findPlacementProblems(
     leads: readonly LeadInput[],
     options?: FindProblemsOptions,
   ): Promise<readonly (readonly PlacementProblem[])[]>;

@@ -119,9 +119,9 @@ export interface LeadStore {
   searchLeads(search: LeadSearchQuery, signal?: AbortSignal): Promise<LeadSearchResult>;
   /**
    * Counts the leads with `createdAt` in this time by minute, sorted; minutes without leads are absent. Both bounds are full
-   * minutes; `until` is exclusive. For the status page. Absent: the page does not show them.
+   * minutes; `until` is exclusive. For the status page.
    */
-  countLeadsByMinute?(from: number, until: number): Promise<readonly LeadCount[]>;
-  /** Erases persons and prunes old leads. Absent: the store has no such commands. */
-  readonly removal?: LeadRemoval;
+  countLeadsByMinute(from: number, until: number): Promise<readonly LeadCount[]>;
+  /** Erases persons and prunes old leads. */
+  readonly removal: LeadRemoval;
 }

@@ -14,7 +14,7 @@ import {
 } from '../http/identify.ts';
 import { NO_LEADS } from '../leads/render.ts';
 import { type Limiter, MemoryLimiter, USER_POLICIES } from '../limits/limiter.ts';
-import type { PollReaders } from './cache/poll-cache.ts';
+import type { PollCache } from './cache/poll-cache.ts';
 import type { Schedule } from './held-polls.ts';
 import { type CheckAgain, createHold, type VerifiedPoll } from './hold.ts';
 import { type PollObserver, type PollPayload, toEndedPoll, toObservation } from './observer.ts';
@@ -45,13 +45,13 @@ type Read = (caller: PollCaller) => PollResult | Promise<PollResult>;
 
 export function createPollEndpoint(
   options: PollEndpointOptions,
-  readers: PollReaders,
+  cache: PollCache,
 ): CallerEndpoint<PollReader, PollPayload> {
   const { observer, recorder, clock = systemClock } = options;
   const { limiter = new MemoryLimiter(USER_POLICIES, clock) } = options;
   const callers = createIdentification({
     ...options,
-    accounts: readers,
+    accounts: cache,
     scope: 'leads:read',
     limiter,
     clock,
@@ -77,7 +77,7 @@ export function createPollEndpoint(
       const read = isLast ? 'readPage' : 'readCommitted';
       return poll((page) => reader[read](page, () => exchange.disconnected()), user, query);
     });
-  const holdIfPreferred = createHold(readers.changes, options, checkAgain);
+  const holdIfPreferred = createHold(cache, options, checkAgain);
 
   /** Synchronous if the page is in the cache. */
   function answer(exchange: Exchange, caller: PollCaller): PollPayload | Promise<PollPayload> {

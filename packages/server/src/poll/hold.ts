@@ -45,12 +45,10 @@ const DEFAULT_MAX_WAITING = 20_000;
 const EXPIRY_MARGIN_MS = 5;
 
 export function createHold(
-  changes: ChangeSource | undefined,
+  changes: ChangeSource,
   options: HoldOptions,
   checkAgain: CheckAgain,
 ): HoldIfPreferred {
-  // Without a change log there is nothing to wait for but the next poll.
-  if (!changes) return (_exchange, { poll }) => poll;
   const { maxWaiting = DEFAULT_MAX_WAITING, stopSignal, observer, recorder, clock = systemClock } = options;
   const onCount = (count: number) => {
     try {

@@ -1,4 +1,3 @@
-import type { VerifiedToken } from '../accounts/records.ts';
 import { andThen } from '../event-loop.ts';
 import type { AccountReader } from '../http/identify.ts';
 import { type PollingUser, scopeOf } from '../leads/access.ts';
@@ -57,14 +56,6 @@ export interface PollReader extends AccountReader {
   /** The same without waiting for a writer that holds the lock. Only for a query with `since`. */
   readCommitted(query: PageQuery, disconnectSignal: () => AbortSignal): RenderedPage | Promise<RenderedPage>;
 }
-
-/** A reader without a cache. */
-export const createStoreReader = (store: PollStore, { userId, tokenId }: VerifiedToken): PollReader => ({
-  isTokenRevoked: async () => tokenId !== undefined && store.isTokenRevoked(tokenId),
-  findUser: () => store.findUser(userId),
-  readPage: (query, disconnectSignal) => readRendered(store, query, disconnectSignal()),
-  readCommitted: (query, disconnectSignal) => readRendered(store, query, disconnectSignal()),
-});
 
 export async function readRendered(
   store: PollStore,

@@ -1,6 +1,6 @@
 /** What a poll needs of a database, and of the recorder of consumers. */
 
-import type { User, VerifiedToken } from '../accounts/records.ts';
+import type { VerifiedToken } from '../accounts/records.ts';
 import type { Account } from '../accounts/store.ts';
 import type { LeadRecord, LeadScope } from '../leads/record.ts';
 import type { PageLead, RenderedLeads } from '../leads/render.ts';
@@ -30,14 +30,6 @@ export interface Page {
    * stamp. Only an empty page without `since` needs it: its `Link` continues from here.
    */
   readonly lastStamp?: number | undefined;
-}
-
-/** The queries of one poll, in this order. Each is sent only if the poll was not refused after the one before. */
-export interface PollQueries {
-  isTokenRevoked(tokenId: string): Promise<boolean>;
-  findUser(userId: string): Promise<User | undefined>;
-  /** The signal is aborted when the client disconnects. The store may then reject with `ClientDisconnectedError`. */
-  readPage(query: PageQuery, signal?: AbortSignal): Promise<Page>;
 }
 
 /** An entry of the change log: cached data that it makes invalid. */
@@ -78,7 +70,7 @@ export interface Revalidation {
   readonly changes: readonly Change[] | undefined;
 }
 
-/** A store that keeps a change log, so that a process can cache what it reads and never answers with stale data. */
+/** The change log, with which a process can cache what it reads and never answers with stale data. */
 export interface ChangeTrackingStore {
   /** Never waits for a lock. One call serves any number of polls and is made after the last of them has arrived. */
   revalidate(request: RevalidationRequest, known: string | undefined): Promise<Revalidation>;
@@ -89,10 +81,14 @@ export interface ChangeTrackingStore {
   readLeads(query: PageQuery, signal?: AbortSignal): Promise<readonly PageLead[]>;
 }
 
-/** What the endpoint needs: enough to serve it from a database of your own. */
-export interface PollStore extends PollQueries {
-  /** Absent: nothing is cached, and each poll sends its queries one after the other. */
-  readonly changeTracking?: ChangeTrackingStore;
+/** What polls need of a database. */
+export interface PollStore {
+  readonly changeTracking: ChangeTrackingStore;
+  /**
+   * Waits for the lock of the company, then reads the page. The signal is aborted when the client disconnects. The store may
+   * then reject with `ClientDisconnectedError`.
+   */
+  readPage(query: PageQuery, signal?: AbortSignal): Promise<Page>;
 }
 
 /** Undefined: anything may have changed. */

@@ -285,7 +285,7 @@ async function countPending(
   for (const one of listed)
     if (one.hook && one.announced?.pendingLeads) {
       const pending = { userId: one.userId, since: startOf(one.hook), maxPendingLeads: MAX_PENDING_LEADS };
-      const announced = await sources.consumers?.findPending(pending);
+      const announced = await sources.consumers.findPending(pending);
       counted.set(one, { ...one, announced });
     }
   const behind = listed.filter(

@@ -43,8 +43,8 @@ export class LeadSilence {
   async #isUsual(from: number, until: number): Promise<boolean> {
     let minutes = 0;
     for (let start = from; start < until && minutes < MIN_USUAL_MINUTES; start += HOUR_MS) {
-      const counts = await this.#store.countLeadsByMinute?.(start, Math.min(start + HOUR_MS, until));
-      minutes += counts?.length ?? 0;
+      const counts = await this.#store.countLeadsByMinute(start, Math.min(start + HOUR_MS, until));
+      minutes += counts.length;
       await setImmediate();
     }
     return minutes >= MIN_USUAL_MINUTES;

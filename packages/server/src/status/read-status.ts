@@ -94,7 +94,7 @@ function createFactsReader(sources: StatusSources): () => Promise<Facts> {
     const { latestStamp, now } = stored;
     const [isSilent, bytes, consumers, counts, named] = await Promise.all([
       attempt('usual number of leads', () => silence.isSilent(latestStamp, now)),
-      attempt('size of the database', async () => store.readSize?.()),
+      attempt('size of the database', () => store.readSize()),
       attempt('consumers', readConsumers),
       attempt('webhook subscriptions', async () => hooks && countHooks(hooks, now)),
       attempt('names of tokens', () => addNames(refusals, store)),

@@ -1,6 +1,6 @@
 /**
  * The port between Leadtap and a database: the sum of what its parts need. It names no driver: `sqlite/` and `postgres/` are
- * its adapters, and `@leadtap/store-conformance` is the test suite that every adapter must pass, ours or yours.
+ * its adapters, and `packages/store-conformance` is the test suite that both pass.
  */
 import type { AccountStore } from '../accounts/store.ts';
 import type { ConsumerStore } from '../consumers/store.ts';
@@ -18,17 +18,17 @@ export interface StoreStatus {
 }
 
 export interface Store extends AccountStore, IntakeStore, LeadStore {
-  /** Who polls, and how far each has come. Absent: it is not recorded. */
-  readonly consumers?: ConsumerStore;
-  /** Webhook subscriptions. Absent: there are none. */
-  readonly hooks?: HookStore;
+  /** Who polls, and how far each has come. */
+  readonly consumers: ConsumerStore;
+  /** Webhook subscriptions. */
+  readonly hooks: HookStore;
 
   /** One cheap read that rejects while polls would fail. `/readyz` calls it for clients without a token. */
   ping(): Promise<void>;
   /** May read every company. For the metrics and the doctor, never for requests without a token. */
   status(): Promise<StoreStatus>;
-  /** The size of the whole database, for the status page. Absent: the page does not show it. */
-  readSize?(): Promise<number>;
+  /** The size of the whole database, for the status page. */
+  readSize(): Promise<number>;
   close(): Promise<void>;
 }
 

@@ -1,4 +1,3 @@
-import type { ChangeTrackingStore } from 'leadtap';
 import { describe, expect, it, vi } from 'vitest';
 import { runLeadtap } from '../../../testing/harness/leadtap-process.ts';
 import { startService, type TestService } from '../../../testing/harness/service.ts';
@@ -52,7 +51,7 @@ describe('a token that is revoked by the command line', () => {
     const poll = async () => outcome(await pollWith(test.url, token));
     // The first revalidation invalidates everything, the second one caches the token, and the third one uses it.
     for (let n = 0; n < 3; n += 1) expect(await poll()).toBe('200');
-    const revalidate = vi.spyOn(test.store.changeTracking as ChangeTrackingStore, 'revalidate');
+    const revalidate = vi.spyOn(test.store.changeTracking, 'revalidate');
     expect(await poll()).toBe('200');
     expect(revalidate.mock.calls).toMatchObject([[{ tokens: [] }, expect.anything()]]);
     await revoke(test);

@@ -19,7 +19,7 @@ const LIMITS: CacheLimits = { maxAccountBytes: 5_000, maxFeedBytes: 200_000 };
 /** After the first revalidation, which invalidates everything. */
 async function begin(limits = LIMITS) {
   const store = new StubStore(leadsOf);
-  const cache = new PollCache(store, store, limits);
+  const cache = new PollCache(store, limits);
   await pollOnce(cache, { userId: 'first' });
   /** Checks the page and returns its size. */
   const poll = async (bearer: VerifiedToken, limit = 100): Promise<number> => {

@@ -25,7 +25,7 @@ class DelayedStore extends StubStore {
 /** Queries before the test begins are not in the records. */
 async function begin(...known: readonly string[]) {
   const store = new DelayedStore();
-  const cache = new PollCache(store, store);
+  const cache = new PollCache(store);
   const poll = (userId: string) => pollOnce(cache, { userId });
   for (const userId of ['first', ...known]) await poll(userId);
   store.revalidations.length = 0;

@@ -33,7 +33,7 @@ const FIRST: State = {
 
 function begin(...timing: [nextWait?: () => number, nextFails?: () => boolean]) {
   const store = new SnapshotStore(FIRST, ...timing);
-  const polls = new Polls(new PollCache(store, store), store);
+  const polls = new Polls(new PollCache(store), store);
   return { store, polls };
 }
 

@@ -1,11 +1,11 @@
-import type { ChangeTrackingStore, Store } from 'leadtap';
+import type { Store } from 'leadtap';
 import { describe, expect, it, vi } from 'vitest';
 import { startService, type TestService } from '../../../testing/harness/service.ts';
 import { untilChangesAreTracked } from './support/change-tracking.ts';
 
 /** After the next read of leads has read the database, and before its result is used. */
 function afterNextRead({ changeTracking }: Store, work: () => Promise<unknown>): void {
-  const tracking = changeTracking as ChangeTrackingStore;
+  const tracking = changeTracking;
   const { readLeads } = tracking;
   vi.spyOn(tracking, 'readLeads').mockImplementationOnce(async (...query) => {
     const leads = await readLeads.apply(tracking, query);

@@ -1,5 +1,6 @@
-import { type ConsumerPosition, mergePolls } from 'leadtap';
+import type { ConsumerPosition } from 'leadtap';
 import { describe, expect, it } from 'vitest';
+import { mergePolls } from '../../src/consumers/merge-polls.ts';
 import { activityOf, consumerStateOf, isAwaited, type ListedConsumer } from '../../src/consumers/states.ts';
 import { summary } from './support/consumers.ts';
 

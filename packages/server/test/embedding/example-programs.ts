@@ -38,7 +38,10 @@ export async function compilePrograms(whenDone: WhenDone): Promise<string> {
 
 /** Runs it on a free port. */
 export async function runProgram(file: string) {
-  const child = spawn(process.execPath, [file], { env: { PORT: '0' }, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [file], {
+    env: { PORT: '0', LEADS_FILE: join(tempFolder(), 'leads.db') },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   onTestFinished(async () => {
     child.kill();
     await once(child, 'close');

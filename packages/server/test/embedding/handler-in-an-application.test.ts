@@ -7,7 +7,7 @@ import {
 } from 'leadtap';
 import { inject } from 'light-my-request';
 import { describe, expect, it, vi } from 'vitest';
-import { emptyStore, injectPoll, makeEndpoint } from '../../../testing/harness/endpoint.ts';
+import { injectPoll, makeEndpoint, type StubQueries } from '../../../testing/harness/endpoint.ts';
 
 describe('the handler in an application', () => {
   it('responds although the observer throws, and logs the error', async () => {
@@ -102,12 +102,14 @@ describe('errors of the store or the verifier', () => {
   const providerUnavailable = fails(new TokenVerificationUnavailableError('the host db-7 is unreachable'));
   const broken = fails(Object.assign(new Error('column "plan" does not exist'), { statusCode: 404 }));
 
-  it.each<[string, number, Partial<PollHandlerOptions>]>([
-    ['the store is unavailable for the user', 503, { store: { ...emptyStore, findUser: unavailable } }],
-    ['the store is unavailable for the page', 503, { store: { ...emptyStore, readPage: unavailable } }],
+  type Options = Partial<Omit<PollHandlerOptions, 'store'>> & { store?: Partial<StubQueries> };
+
+  it.each<[string, number, Options]>([
+    ['the store is unavailable for the user', 503, { store: { findUser: unavailable } }],
+    ['the store is unavailable for the page', 503, { store: { readPage: unavailable } }],
     ['the identity provider is unavailable', 503, { verifyToken: providerUnavailable }],
     ['the store of the keys is unavailable', 503, { verifyToken: unavailable }],
-    ['the store is broken', 500, { store: { ...emptyStore, readPage: broken } }],
+    ['the store is broken', 500, { store: { readPage: broken } }],
     ['the verifier is broken', 500, { verifyToken: broken }],
   ])('%s: %i without details', async (_name, status, { store, ...options }) => {
     const response = await injectPoll(makeEndpoint(store, options));

@@ -1,17 +1,17 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { NEW_LEADS_PATH } from '@leadtap/contract';
-import { createPollHandler, type PollStore, StoreUnavailableError } from 'leadtap';
+import { createPollHandler, StoreUnavailableError } from 'leadtap';
 import { expect, it, onTestFinished } from 'vitest';
-import { emptyStore } from '../../../testing/harness/endpoint.ts';
+import { makeStubStore, type StubQueries } from '../../../testing/harness/endpoint.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 
-async function serve(store: Partial<PollStore> = {}) {
+async function serve(store: Partial<StubQueries> = {}) {
   const lines: Line[] = [];
   const write = (level: string) => (line: object, msg: string) => void lines.push({ level, msg, ...line });
   const handlePoll = createPollHandler({
-    store: { ...emptyStore, ...store },
+    store: makeStubStore(store),
     verifyToken: () => ({ kind: 'valid', token: { userId: 'boss', tokenId: 'token-1' } }),
     basePath: '/crm',
     publicUrl: 'https://crm.example/crm',

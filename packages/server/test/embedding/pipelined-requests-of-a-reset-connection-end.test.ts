@@ -5,7 +5,7 @@ import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { createPollHandler, type PollStore } from 'leadtap';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { deferred } from '../../../testing/harness/deferred.ts';
-import { emptyStore, noLimit } from '../../../testing/harness/endpoint.ts';
+import { emptyStore, makeStubStore, noLimit } from '../../../testing/harness/endpoint.ts';
 import { openSocket, requestText } from '../../../testing/harness/raw-http.ts';
 import { ClientDisconnectedError } from '../../src/store/errors.ts';
 import { eventually } from '../faults/eventually.ts';
@@ -18,7 +18,7 @@ async function pipeline(readPage: PollStore['readPage']) {
   const write = (line: object, msg: string) => void lines.push({ msg, ...line });
   const observe = vi.fn();
   const handlePoll = createPollHandler({
-    store: { ...emptyStore, readPage },
+    store: makeStubStore({ readPage }),
     verifyToken: () => ({ kind: 'valid', token: { userId: 'boss', tokenId: 'token-1' } }),
     limiter: noLimit,
     observer: { observe },

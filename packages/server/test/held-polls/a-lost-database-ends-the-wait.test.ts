@@ -9,7 +9,7 @@ import { appliedOf, idsOf, startWaitingService, type WaitingService } from './su
 function beforeRevalidations({ store }: WaitingService, before: () => void = () => undefined) {
   const repeated = deferred();
   let count = 0;
-  const end = beforeQuestion(store, 'findUser', async () => {
+  const end = beforeQuestion(store, 'revalidate', async () => {
     count += 1;
     if (count === 3) repeated.resolve();
     before();
@@ -83,7 +83,7 @@ test('a wait whose page cannot be read ends with 503', async () => {
   const service = await startWaitingService();
   const answer = service.wait('boss');
   await service.untilWaiting(1);
-  beforeQuestion(service.store, 'readPage', async () => {
+  beforeQuestion(service.store, 'readLeads', async () => {
     throw new StoreUnavailableError('the database is down');
   });
   await service.add({ id: 'unread' });
@@ -94,7 +94,7 @@ test('an unexpected error ends the wait', async () => {
   const service = await startWaitingService();
   const answer = service.wait('boss');
   await service.untilWaiting(1);
-  beforeQuestion(service.store, 'readPage', async () => {
+  beforeQuestion(service.store, 'readLeads', async () => {
     throw new Error('a bug');
   });
   await service.add({});

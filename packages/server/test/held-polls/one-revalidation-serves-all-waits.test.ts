@@ -173,7 +173,7 @@ describe('held polls', () => {
 it('a service without waiting polls does not query the database by itself', async () => {
   const { wait, untilWaiting, add, store, poll } = await startWaitingService();
   let revalidations = 0;
-  beforeQuestion(store, 'findUser', async () => {
+  beforeQuestion(store, 'revalidate', async () => {
     revalidations += 1;
   });
   const answer = wait('boss');

@@ -32,7 +32,7 @@ describe('a service that stops', () => {
     const answer = wait('boss');
     await untilWaiting(1);
     const [asked, release] = [deferred(), deferred()];
-    beforeQuestion(store, 'findUser', () => {
+    beforeQuestion(store, 'revalidate', () => {
       asked.resolve();
       return release.promise;
     });

@@ -1,6 +1,7 @@
+import { createPollHandler } from 'leadtap';
 import { inject } from 'light-my-request';
 import { expect, test } from 'vitest';
-import { makeEndpoint, noLimit } from '../../../testing/harness/endpoint.ts';
+import { noLimit } from '../../../testing/harness/endpoint.ts';
 import { ManualTimers, settle } from './support/manual-timers.ts';
 import { ModelStore } from './support/model-store.ts';
 
@@ -16,7 +17,7 @@ test('while a writer is busy, `Date` is not later than the newest lead, so that 
     schedule: timers.schedule,
     verifyToken: async (userId: string) => ({ kind: 'valid', token: { userId } }) as const,
   };
-  const app = makeEndpoint(store, options);
+  const app = createPollHandler({ ...options, store });
   const answer = inject(app, {
     url: '/automation/new-leads?since=2026-03-02T09:30:00Z',
     headers: { authorization: 'Bearer acme', prefer: 'wait=50' },

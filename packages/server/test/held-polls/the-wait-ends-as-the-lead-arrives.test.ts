@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import type { RequestHandler } from 'leadtap';
+import { createPollHandler, type RequestHandler } from 'leadtap';
 import { inject } from 'light-my-request';
 import { test } from 'vitest';
-import { makeEndpoint, noLimit } from '../../../testing/harness/endpoint.ts';
+import { noLimit } from '../../../testing/harness/endpoint.ts';
 import { toIso } from '../../src/clock.ts';
 import { ManualTimers, passTurns, settle } from './support/manual-timers.ts';
 import { ModelStore, USERS, type UserName } from './support/model-store.ts';
@@ -52,7 +52,7 @@ class World {
         return { kind: 'valid', token: { userId, tokenId } } as const;
       },
     };
-    this.#app = makeEndpoint(this.store, options);
+    this.#app = createPollHandler({ ...options, store: this.store });
   }
 
   async wait(userId: UserName, sinceOffsetMs: number, seconds: number): Promise<void> {

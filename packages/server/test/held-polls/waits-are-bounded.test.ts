@@ -1,10 +1,8 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { inject } from 'light-my-request';
 import { describe, expect, it, vi } from 'vitest';
 import { beforeQuestion } from '../../../testing/harness/before-question.ts';
 import { deferred } from '../../../testing/harness/deferred.ts';
-import { makeEndpoint } from '../../../testing/harness/endpoint.ts';
 import { openSocket, readToEnd, requestText } from '../../../testing/harness/raw-http.ts';
 import { heldPollLimit } from '../../src/ops/listen.ts';
 import { HeldPolls } from '../../src/poll/held-polls.ts';
@@ -140,7 +138,7 @@ describe('a client that disconnects', () => {
     const { store, wait, waiting, service } = await startWaitingService({ logTo });
     const connected = once(service.publicServer.server, 'connection');
     const [arrived, release] = [deferred(), deferred()];
-    beforeQuestion(store, 'readPage', () => {
+    beforeQuestion(store, 'readLeads', () => {
       arrived.resolve();
       return release.promise;
     });
@@ -197,15 +195,4 @@ it('a poll that ends while it is checked, also after another change, leaves its 
     change([{ kind: 'leads-appended', id: 'acme' }]);
     polls.release(held);
   }
-});
-
-it('a store without a change log answers at once', async () => {
-  const app = makeEndpoint();
-  const response = await inject(app, {
-    url: '/automation/new-leads?since=2026-01-01',
-    headers: { authorization: 'Bearer any', prefer: 'wait=50' },
-  });
-  expect(response.json()).toEqual([]);
-  expect(response.headers['preference-applied']).toBeUndefined();
-  expect(response.headers['vary']).toBe('Authorization, Prefer');
 });

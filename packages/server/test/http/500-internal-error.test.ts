@@ -1,7 +1,6 @@
-import type { PollStore } from 'leadtap';
 import { describe, expect, it } from 'vitest';
 import { beforeQuestion } from '../../../testing/harness/before-question.ts';
-import { injectPoll, makeEndpoint } from '../../../testing/harness/endpoint.ts';
+import { injectPoll, makeEndpoint, type StubQueries } from '../../../testing/harness/endpoint.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
 import { startService } from '../../../testing/harness/service.ts';
 
@@ -27,7 +26,7 @@ const THROWN: [string, () => unknown][] = [
   ['an object', () => ({ statusCode: 200, message: SECRET })],
 ];
 
-const METHODS: (keyof PollStore)[] = ['isTokenRevoked', 'findUser', 'readPage'];
+const METHODS: (keyof StubQueries)[] = ['findUser', 'readPage'];
 
 describe.each(METHODS)('500 internal-error, when %s of the store', (method) => {
   it.each(THROWN)('throws %s', async (_what, thrown) => {
@@ -69,7 +68,8 @@ describe('500 internal-error', () => {
     const lines: string[] = [];
     const { poll } = await startService({
       logTo: { write: (line) => void lines.push(line) },
-      prepare: ({ store }) => void beforeQuestion(store, 'readPage', () => Promise.reject(new Error(SECRET))),
+      prepare: ({ store }) =>
+        void beforeQuestion(store, 'readLeads', () => Promise.reject(new Error(SECRET))),
     });
     const { requestId } = await expectProblem(await poll('boss'), 'internal-error');
     const line = lines.find((text) => text.includes(SECRET));
@@ -78,7 +78,7 @@ describe('500 internal-error', () => {
 
   it('ends with its cause', async () => {
     const { poll, store } = await startService();
-    const issue = beforeQuestion(store, 'readPage', () => Promise.reject(new Error(SECRET)));
+    const issue = beforeQuestion(store, 'readLeads', () => Promise.reject(new Error(SECRET)));
     expect((await poll('boss')).status).toBe(500);
     issue();
     expect((await poll('boss')).status).toBe(200);

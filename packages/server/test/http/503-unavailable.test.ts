@@ -1,9 +1,9 @@
-import { JwksUnavailableError, type PollStore, StoreUnavailableError } from 'leadtap';
+import { JwksUnavailableError, StoreUnavailableError } from 'leadtap';
 import { describe, expect, it } from 'vitest';
-import { injectPoll, makeEndpoint } from '../../../testing/harness/endpoint.ts';
+import { injectPoll, makeEndpoint, type StubQueries } from '../../../testing/harness/endpoint.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
 
-const METHODS: (keyof PollStore)[] = ['isTokenRevoked', 'findUser', 'readPage'];
+const METHODS: (keyof StubQueries)[] = ['findUser', 'readPage'];
 
 describe('503 unavailable', () => {
   it.each(METHODS)('answers if the store is unavailable for %s', async (method) => {

@@ -4,7 +4,7 @@ import { NEW_LEADS_PATH } from '@leadtap/contract';
 import fc from 'fast-check';
 import { createPollHandler, type Limiter, type TrustProxy } from 'leadtap';
 import { expect, it } from 'vitest';
-import { emptyStore } from '../../../testing/harness/endpoint.ts';
+import { makeStubStore } from '../../../testing/harness/endpoint.ts';
 
 const address = fc.oneof(
   fc.ipV4(),
@@ -39,7 +39,7 @@ async function serveHandler(trustProxy: TrustProxy) {
     },
   };
   const handlePoll = createPollHandler({
-    store: emptyStore,
+    store: makeStubStore(),
     verifyToken: (token) =>
       token === 'good'
         ? { kind: 'valid', token: { userId: 'boss', tokenId: undefined } }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { createPollHandler } from 'leadtap';
 import { describe, expect, it, vi } from 'vitest';
-import { emptyStore, listen } from '../../../testing/harness/endpoint.ts';
+import { listen, makeStubStore } from '../../../testing/harness/endpoint.ts';
 import { openSocket, requestText } from '../../../testing/harness/raw-http.ts';
 import { startService } from '../../../testing/harness/service.ts';
 
@@ -64,7 +64,7 @@ it('the address of a failed token is read at the start of the request', async ()
   const counted: string[] = [];
   const observed: number[] = [];
   const handle = createPollHandler({
-    store: emptyStore,
+    store: makeStubStore(),
     verifyToken: async () => {
       await hasReset;
       return { kind: 'invalid' };

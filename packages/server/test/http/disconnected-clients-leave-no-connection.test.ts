@@ -9,7 +9,7 @@ import { eventually } from '../faults/eventually.ts';
 /** Delays the pages of polls until they are released. */
 function holdPages(store: Store) {
   const waiting: (() => void)[] = [];
-  const end = beforeQuestion(store, 'readPage', () => new Promise((resolve) => waiting.push(resolve)));
+  const end = beforeQuestion(store, 'readLeads', () => new Promise((resolve) => waiting.push(resolve)));
   return {
     waiting,
     release: () => {

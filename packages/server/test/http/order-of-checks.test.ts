@@ -1,6 +1,6 @@
-import { type Limiter, type PollStore, StoreUnavailableError, type VerifyToken } from 'leadtap';
+import { type Limiter, StoreUnavailableError, type VerifyToken } from 'leadtap';
 import { describe, expect, it } from 'vitest';
-import { emptyStore, injectPoll, makeEndpoint } from '../../../testing/harness/endpoint.ts';
+import { emptyStore, injectPoll, makeEndpoint, type StubQueries } from '../../../testing/harness/endpoint.ts';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { startService } from '../../../testing/harness/service.ts';
 
@@ -12,13 +12,12 @@ describe('a failed check ends the request before later checks', () => {
       calls.push(name);
       return value;
     };
-    const store: PollStore = {
-      isTokenRevoked: async () => note('isTokenRevoked', false),
+    const store: Partial<StubQueries> = {
       findUser: async (id) => {
         const user = await emptyStore.findUser(id);
-        return note('findUser', user && { ...user, plan: options.plan });
+        return note('account', user && { ...user, plan: options.plan });
       },
-      readPage: async (query) => note('readPage', await emptyStore.readPage(query)),
+      readPage: async (query) => note('leads', await emptyStore.readPage(query)),
     };
     const limiter: Limiter = {
       consume: async () =>
@@ -34,10 +33,10 @@ describe('a failed check ends the request before later checks', () => {
 
   it.each([
     ['a bad token reaches nothing', { ...good, verified: false }, []],
-    ['a refused request no user', { ...good, passes: false }, ['isTokenRevoked', 'limiter']],
-    ['another plan no leads', { ...good, plan: 'STARTER' }, ['isTokenRevoked', 'limiter', 'findUser']],
-    ['a bad query no leads', { ...good, query: 'limit=0' }, ['isTokenRevoked', 'limiter', 'findUser']],
-    ['a good request all', good, ['isTokenRevoked', 'limiter', 'findUser', 'readPage']],
+    ['a refused request no leads', { ...good, passes: false }, ['account', 'limiter']],
+    ['another plan no leads', { ...good, plan: 'STARTER' }, ['account', 'limiter']],
+    ['a bad query no leads', { ...good, query: 'limit=0' }, ['account', 'limiter']],
+    ['a good request all', good, ['account', 'limiter', 'leads']],
   ])('%s', async (_what, options, expected) => {
     expect(await reached(options)).toEqual(expected);
   });
@@ -61,7 +60,7 @@ describe('rate-limit headers', () => {
 
   it('are on a 500 and a 503 too', async () => {
     for (const error of [new Error('broken'), new StoreUnavailableError('unreachable')]) {
-      const answer = await injectPoll(makeEndpoint({ findUser: () => Promise.reject(error) }));
+      const answer = await injectPoll(makeEndpoint({ readPage: () => Promise.reject(error) }));
       expect(answer.headers['ratelimit']).toBe('"minute";r=99;t=60, "hour";r=999;t=3600');
     }
   });

@@ -29,7 +29,7 @@ it('one connection has one request in progress, however many it sends', async ()
   const release: (() => void)[] = [];
   let inProgress = 0;
   let most = 0;
-  beforeQuestion(store, 'findUser', async () => {
+  beforeQuestion(store, 'revalidate', async () => {
     inProgress += 1;
     most = Math.max(most, inProgress);
     await new Promise<void>((resolve) => release.push(resolve));
@@ -86,7 +86,7 @@ it('a connection that keeps sending requests without waiting for answers is clos
   const { url, token, store, service } = await startService();
   const released = deferred();
   onTestFinished(() => released.resolve());
-  beforeQuestion(store, 'findUser', () => released.promise);
+  beforeQuestion(store, 'revalidate', () => released.promise);
   let received = 0;
   service.publicServer.server.on('request', () => {
     received += 1;

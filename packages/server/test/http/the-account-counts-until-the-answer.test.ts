@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PROBLEMS } from '@leadtap/contract';
-import type { ChangeTrackingStore, Page, PageQuery, Store, User } from 'leadtap';
+import type { Page, PageQuery, Store, User } from 'leadtap';
 import { describe, expect, it, vi } from 'vitest';
 import { deferred } from '../../../testing/harness/deferred.ts';
 import { emptyStore, injectPoll, makeEndpoint } from '../../../testing/harness/endpoint.ts';
@@ -33,11 +33,6 @@ const CHANGES: readonly [
   ],
 ];
 
-const trackingOf = ({ store }: Pick<TestService, 'store'>): ChangeTrackingStore => {
-  if (!store.changeTracking) throw new Error('the store tracks no changes');
-  return store.changeTracking;
-};
-
 describe.each(CHANGES)('%s, and then a lead is committed', (_title, change, code) => {
   const addLate = ({ add }: TestService) => add({ id: 'late', branchId: 'south' });
 
@@ -62,7 +57,7 @@ describe.each(CHANGES)('%s, and then a lead is committed', (_title, change, code
       });
       return;
     }
-    const tracking = trackingOf(test);
+    const tracking = test.store.changeTracking;
     const { readLeads } = tracking;
     vi.spyOn(tracking, 'readLeads').mockImplementationOnce(async (...query) => {
       await prepare();
@@ -141,7 +136,7 @@ it('a page that another poll has cached after the token was revoked is not retur
   const headers = { authorization: `Bearer ${await test.token('boss', TOKEN)}` };
   const answer = test.poll('boss', `${SINCE}&limit=2`, { headers });
   await identified.promise;
-  const tracking = trackingOf(test);
+  const tracking = test.store.changeTracking;
   const { readLeads, revalidate } = tracking;
   vi.spyOn(tracking, 'readLeads').mockImplementationOnce(async (...query) => {
     await test.store.revokeToken(TOKEN.tokenId);
@@ -158,10 +153,10 @@ it('a page that another poll has cached after the token was revoked is not retur
   await expectProblem(await answer, 'token-revoked');
 });
 
-describe('a store without change tracking', () => {
+describe('a page of a busy company', () => {
   const page: Page = { leads: [sampleLead(1000)], readAt: 2000, locked: true };
 
-  it('is asked again for token and user after a page with leads, and not after an empty one', async () => {
+  it('is sent after the account was read again, unless it is empty', async () => {
     const isTokenRevoked = vi.fn(emptyStore.isTokenRevoked);
     const readPage = vi.fn(emptyStore.readPage);
     const app = makeEndpoint({ isTokenRevoked, readPage });
@@ -197,7 +192,7 @@ describe('a store without change tracking', () => {
 
 it('a poll costs one revalidation, and a second one only if its leads were read after the first', async () => {
   const test = await startService();
-  const tracking = trackingOf(test);
+  const tracking = test.store.changeTracking;
   const revalidate = vi.spyOn(tracking, 'revalidate');
   const readLeads = vi.spyOn(tracking, 'readLeads');
   const init = { headers: { authorization: `Bearer ${await test.token('boss', TOKEN)}` } };

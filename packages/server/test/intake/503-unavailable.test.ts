@@ -19,7 +19,7 @@ async function expectUnavailable(answer: Response): Promise<void> {
 describe('503 unavailable', () => {
   it('the user cannot be read', async () => {
     const test = await startIntake();
-    beforeQuestion(test.store, 'findUser', () => Promise.reject(UNREACHABLE));
+    beforeQuestion(test.store, 'revalidate', () => Promise.reject(UNREACHABLE));
     await expectUnavailable(await sendLeads(test, { firstName: 'Ada' }));
   });
 

@@ -103,8 +103,8 @@ describe('a key that comes again', () => {
     const changed = await test.leads('boss');
     expect(await acknowledgementOf(await sendLeads(test, ADA, withKey('key')))).toEqual(first);
     expect(await test.leads('boss')).toEqual(changed);
-    const found = await test.store.removal?.findByIds([derived?.id ?? '', 'own'], 'acme');
-    await test.store.removal?.erase(found ?? []);
+    const found = await test.store.removal.findByIds([derived?.id ?? '', 'own'], 'acme');
+    await test.store.removal.erase(found ?? []);
     expect(await acknowledgementOf(await sendLeads(test, ADA, withKey('key')))).toEqual(first);
     expect(await test.leads('boss')).toEqual([]);
   });

@@ -48,7 +48,7 @@ describe('the log', () => {
       headers: { ...headers, authorization: 'Bearer s3cr3t-guess' },
     });
     await fetch(`${url}/automation/new-leads`, { method: 'POST', body: PERSON.email, headers });
-    beforeQuestion(store, 'findUser', () => Promise.reject(new Error('the disk is on fire')));
+    beforeQuestion(store, 'revalidate', () => Promise.reject(new Error('the disk is on fire')));
     expect((await poll('boss', 'contact=ada@lead.example', { headers })).status).toBe(500);
 
     const text = log.text();
@@ -116,7 +116,7 @@ describe('the log', () => {
   it('has the cause of a 500, with the request id of the response', async () => {
     const log = collectLog();
     const { store, poll } = await startService({ logTo: log });
-    beforeQuestion(store, 'findUser', () => Promise.reject(new Error('the disk is on fire')));
+    beforeQuestion(store, 'revalidate', () => Promise.reject(new Error('the disk is on fire')));
     const requestId = (await poll('boss')).headers.get('x-request-id');
     const [cause, request, ...rest] = log.lines().filter((line) => line['requestId'] === requestId);
     expect(cause).toMatchObject({
@@ -134,7 +134,7 @@ describe('the log', () => {
     const cause = new StoreUnavailableError('the database cannot be reached', {
       cause: new Error('no route'),
     });
-    beforeQuestion(store, 'findUser', () => Promise.reject(cause));
+    beforeQuestion(store, 'revalidate', () => Promise.reject(cause));
     for (let polls = 0; polls < 3; polls += 1) expect((await poll('boss')).status).toBe(503);
     const causes = log.lines().filter(({ err }) => err !== undefined);
     expect(causes.map(({ level }) => level)).toEqual(['error', 'debug', 'debug']);

@@ -12,7 +12,7 @@ async function startWithHeldPoll(shutdownLimitMs?: number) {
     ...(shutdownLimitMs !== undefined && { lifecycle: { shutdownLimitMs } }),
   });
   const [arrived, release] = [deferred(), deferred()];
-  beforeQuestion(service.store, 'findUser', () => {
+  beforeQuestion(service.store, 'revalidate', () => {
     arrived.resolve();
     return release.promise;
   });

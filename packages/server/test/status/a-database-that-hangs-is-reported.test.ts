@@ -10,16 +10,21 @@ afterEach(() => void vi.useRealTimers());
 const never = () => new Promise<never>(() => undefined);
 const status = async () => ({ engine: 'Test 1', latestStamp: 0, now: Date.UTC(2026, 2, 2, 9, 30) });
 
-const NO_OTHERS = {
+const CONSUMERS = {
   ...{ record: never, findPending: never, prune: never, recordDowntime: never, recordStop: never },
+  list: async () => [],
+};
+const STORE: StatusSources['store'] = {
+  ...{ status, consumers: CONSUMERS, findToken: never },
+  ...{ countLeadsByMinute: never, readSize: async () => 0 },
 };
 
-function start(store: Omit<StatusSources['store'], 'findToken'>) {
+function start(store: Partial<StatusSources['store']>) {
   const clock = manualClock();
   const errors: string[] = [];
   const readStatus = createStatusReader({
     ...{ clock, version: '0.0.0', databaseAddress: 'test', invocation: 'leadtap' },
-    store: { ...store, findToken: never },
+    store: { ...STORE, ...store },
     ...{ isRecording: true, hookHosts: [] },
     instance: new InstanceMemory(clock),
     log: { error: (_details, message) => void errors.push(message) },
@@ -39,21 +44,13 @@ it('a database that does not answer is unreachable after 3 seconds', async () =>
 });
 
 it('consumers that take too long are missing, and the rest is there', async () => {
-  const consumers = { ...NO_OTHERS, list: never };
-  const { readStatus, errors } = start({ status, consumers });
+  const { readStatus, errors } = start({ consumers: { ...CONSUMERS, list: never } });
   const reading = readStatus();
   await vi.advanceTimersByTimeAsync(3000);
   const report = await reading;
   expect(report).toMatchObject({ consumers: null, database: { reachable: true, engine: 'Test 1' } });
   expect(report.problems.map(({ kind }) => kind)).toEqual(['consumers-unknown']);
   expect(errors).toEqual(['the consumers could not be read for the status page']);
-});
-
-it('a store without consumers has none', async () => {
-  const { readStatus } = start({ status });
-  const report = await readStatus();
-  expect(report.consumers).toMatchObject({ recorded: true, active: 0, stale: 0, inactive: 0, listed: [] });
-  expect(report.problems).toEqual([]);
 });
 
 it('after a slow read of the consumers, the next one is made only after ten times as long', async () => {
@@ -63,9 +60,7 @@ it('after a slow read of the consumers, the next one is made only after ten time
     return [];
   });
   const reader = new ConsumersReader({
-    sources: {
-      consumers: { ...NO_OTHERS, list },
-    },
+    sources: { consumers: { ...CONSUMERS, list } },
     ...{ clock: manualClock(), slowReadMs: 250 },
   });
   const first = await reader.read();

@@ -93,7 +93,7 @@ describe('refusals', () => {
       closed = once(request.socket, 'close');
     });
     let closed: Promise<unknown> = Promise.resolve();
-    const stop = beforeQuestion(service.store, 'isTokenRevoked', async () => {
+    const stop = beforeQuestion(service.store, 'revalidate', async () => {
       closing.abort();
       await closed;
     });

@@ -1,5 +1,5 @@
-import { type MakeDatabase, storeConformance } from '@leadtap/store-conformance';
 import { describe, it } from 'vitest';
+import { type MakeDatabase, storeConformance } from '../../../store-conformance/src/index.ts';
 import { makeTestDatabase } from '../../../testing/harness/database.ts';
 
 const makeDatabase: MakeDatabase = async () => {

@@ -1,7 +1,8 @@
 /** Random leads that use every field and every kind of value. */
 import { LEAD_FIELDS, type LeadField, type LeadFieldType } from '@leadtap/contract';
 import fc from 'fast-check';
-import { DEFAULT_LEAD_FIELDS, type LeadFields, type LeadInput } from 'leadtap';
+import type { LeadFields, LeadInput } from 'leadtap';
+import { DEFAULT_LEAD_FIELDS } from '../../src/leads/row.ts';
 
 const text = fc
   .string({ unit: 'grapheme', minLength: 1, maxLength: 20 })

@@ -1,11 +1,10 @@
 /** How every command finds companies and users. */
-import { requirePart } from '../../cli/context.ts';
 import { Failure } from '../../cli/failure.ts';
 import type { Store } from '../../store/store.ts';
 import type { User } from '../records.ts';
 import type { OrganisationReader, StoredCompany } from '../store.ts';
 
-export const organisationOf = (store: Store): OrganisationReader => requirePart(store.organisation);
+export const organisationOf = (store: Store): OrganisationReader => store.organisation;
 
 const ITEMS_PER_PAGE = 200;
 

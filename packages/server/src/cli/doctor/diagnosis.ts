@@ -41,7 +41,7 @@ export async function readReport(
       hooks: config.hooks ? await hooksOf(store, config) : undefined,
       maySendTo: createHostCheck(config.hookHosts),
       hookHosts: config.hookHosts,
-      isRecording: config.consumers && store.consumers !== undefined,
+      isRecording: config.consumers,
       known: instance && factsOf(instance),
     })();
     if (!report.database.reachable && instance?.database.reachable !== false) throw cause;

@@ -6,7 +6,7 @@ import { issueRecorded } from '../../accounts/commands/token.ts';
 import type { User } from '../../accounts/records.ts';
 import { loadSigningKeys, secretsOf } from '../../accounts/signing-keys.ts';
 import { addCommand } from '../../cli/command.ts';
-import { type CommandContext, hooksOf, knownServiceUrl, requirePart, withStore } from '../../cli/context.ts';
+import { type CommandContext, hooksOf, knownServiceUrl, withStore } from '../../cli/context.ts';
 import { Failure } from '../../cli/failure.ts';
 import { withInvocation } from '../../cli/invocation.ts';
 import { writeJson, writeLine } from '../../cli/output.ts';
@@ -82,7 +82,7 @@ const addHook = (context: CommandContext, flags: AddFlags): Promise<void> =>
       throw new Failure('usage', PROBLEMS['invalid-hook'].details['since-in-future'].replaceAll('`', ''));
     const user = await findUser(store, userId);
     const keys = await loadSigningKeys(config.signingKey, { create: false });
-    const hooks = requirePart(await hooksOf(store, config));
+    const hooks = await hooksOf(store, config);
     const now = clock();
     const isOther = ({ hook, isKeyRemoved }: ListedHook) =>
       hook.url === url && hook.send === send && (!hasOwnToken(hook) || isKeyRemoved) && !isExpired(hook, now);

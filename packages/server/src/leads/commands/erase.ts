@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { findCompany } from '../../accounts/commands/organisation.ts';
 import { addCommand, collect } from '../../cli/command.ts';
 import { type ConfirmFlags, confirmOrStop, isInteractive, requireConsent } from '../../cli/confirm.ts';
-import { type CommandContext, requirePart, withStore } from '../../cli/context.ts';
+import { type CommandContext, withStore } from '../../cli/context.ts';
 import { EXIT_CODES, ExitCode, exitCodeOf } from '../../cli/exit.ts';
 import { Failure } from '../../cli/failure.ts';
 import { withInvocation } from '../../cli/invocation.ts';
@@ -74,7 +74,7 @@ async function erase(context: CommandContext, flags: EraseFlags, ids: readonly s
   checkFlags(isSearch, flags);
   if (isSearch) requireConsent('leads erase', flags, context);
   await withStore(context, async (store) => {
-    const removal = requirePart(store.removal);
+    const removal = store.removal;
     if (company !== undefined) await findCompany(store, company);
     const leads = isSearch ? await findLeads(removal, ids, flags, context) : [];
     if (dryRun)

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { companiesOf } from '../../accounts/commands/organisation.ts';
 import { addCommand, parseDuration } from '../../cli/command.ts';
 import { type ConfirmFlags, confirmOrStop, requireConsent } from '../../cli/confirm.ts';
-import { type CommandContext, requirePart, withStore } from '../../cli/context.ts';
+import { type CommandContext, withStore } from '../../cli/context.ts';
 import { exitCodeOf } from '../../cli/exit.ts';
 import { formatLeadCount, Table, writeJson, writeLine } from '../../cli/output.ts';
 import { ProgressBar } from '../../cli/progress-bar.ts';
@@ -51,7 +51,7 @@ async function prune(context: CommandContext, flags: PruneFlags): Promise<void> 
   const { stdout, stderr, clock, signal } = context;
   const before = clock() - flags.olderThan;
   await withStore(context, async (store) => {
-    const removal = requirePart(store.removal);
+    const removal = store.removal;
     const companies: { companyId: string; leads: number }[] = [];
     for await (const { id: companyId } of companiesOf(store, signal, flags.company)) {
       const leads = await removal.countOlder(companyId, before);

@@ -2,12 +2,11 @@ import type { VerifiedToken } from '../../accounts/records.ts';
 import type { Account } from '../../accounts/store.ts';
 import { andThen } from '../../event-loop.ts';
 import type { PollingUser } from '../../leads/access.ts';
-import { createStoreReader, type PollReader, type RenderedPage, readRendered } from '../pages.ts';
+import { type PollReader, type RenderedPage, readRendered } from '../pages.ts';
 import type {
   Change,
   ChangeListener,
   ChangeSource,
-  ChangeTrackingStore,
   PageQuery,
   PollStore,
   Revalidation,
@@ -30,20 +29,6 @@ const CACHE_LIMITS: CacheLimits = {
   maxFeedBytes: 16 * MIB,
 };
 
-export interface PollReaders {
-  /** Waits for the query that revalidates the cache and, if the account of the token is not cached, reads it. Then the poll can read. */
-  readonly revalidateFor: (token: VerifiedToken) => PollReader | Promise<PollReader>;
-  /** Absent if the store does not track changes: no poll can then be held for one. */
-  readonly changes?: ChangeSource;
-}
-
-/** Reads through the cache where the store tracks changes; without that nothing can be cached, and each poll queries the store. */
-export function createReaders(store: PollStore): PollReaders {
-  if (!store.changeTracking) return { revalidateFor: (token) => createStoreReader(store, token) };
-  const cache = new PollCache(store, store.changeTracking);
-  return { revalidateFor: (token) => cache.revalidateFor(token), changes: cache };
-}
-
 const UNKNOWN_ACCOUNT: Account = { isRevoked: false, user: undefined };
 
 /**
@@ -58,13 +43,15 @@ export class PollCache implements ChangeSource {
   readonly #revalidator: Revalidator;
   readonly #listeners: ChangeListener[] = [];
 
-  constructor(store: PollStore, changeTracking: ChangeTrackingStore, limits: CacheLimits = CACHE_LIMITS) {
+  constructor(store: PollStore, limits: CacheLimits = CACHE_LIMITS) {
+    const { changeTracking } = store;
     this.#store = store;
     this.#accounts = new AccountCache(limits);
     this.#revalidator = new Revalidator(changeTracking, (...result) => this.#apply(...result));
     this.#feeds = new FeedCache(changeTracking, limits.maxFeedBytes, this.#revalidator);
   }
 
+  /** Waits for the query that revalidates the cache and, if the account of the token is not cached, reads it. Then the poll can read. */
   revalidateFor(token: VerifiedToken): Promise<PollReader> {
     const cached = this.#accounts.find(token);
     if (!cached) return this.#readAccount(token);

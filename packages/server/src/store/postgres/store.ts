@@ -6,7 +6,6 @@ import { createRemoval } from '../../leads/removal-sql.ts';
 import { toLeadRecord } from '../../leads/row.ts';
 import { createLeadLists } from '../../leads/sql.ts';
 import type { Inspection, MigrationReport, Store } from '../store.ts';
-import { accountMethods } from './accounts.ts';
 import { createRevalidate } from './change-log.ts';
 import { Database } from './connection.ts';
 import { createReadLead, pageMethods } from './leads-read.ts';
@@ -81,7 +80,6 @@ function createStore(database: Database, options: PostgresOptions): Store {
   return {
     changeTracking: { revalidate: createRevalidate(database), readLeads },
     ...pages,
-    ...accountMethods(database),
     ...createAccountStore(sql),
     ...leadMethods(database),
     ...createLeadLists(sql, toLeadRecord),

@@ -10,7 +10,7 @@ const toUser = (row: User): User => {
   return { id, companyId, email, name, plan, accessLevel, branchId, departmentId };
 };
 
-export function prepareAccounts(connection: Connection) {
+export function prepareFindAccount(connection: Connection) {
   const userById = connection.prepare<User>(
     `SELECT id, company_id AS companyId, email, name, plan, access_level AS accessLevel,
             branch_id AS branchId, department_id AS departmentId FROM users WHERE id = ?`,
@@ -23,14 +23,8 @@ export function prepareAccounts(connection: Connection) {
     return row?.id === userId ? toUser(row) : undefined;
   }
 
-  const isTokenRevoked = (tokenId: string): boolean => revocation.get(tokenId) !== undefined;
-
-  return {
-    findUser,
-    isTokenRevoked,
-    findAccount: ({ userId, tokenId }: VerifiedToken): Account => ({
-      isRevoked: tokenId !== undefined && isTokenRevoked(tokenId),
-      user: findUser(userId),
-    }),
-  };
+  return ({ userId, tokenId }: VerifiedToken): Account => ({
+    isRevoked: tokenId !== undefined && revocation.get(tokenId) !== undefined,
+    user: findUser(userId),
+  });
 }

@@ -14,7 +14,7 @@ import type { ChangeTrackingStore } from '../../poll/store.ts';
 import { SchemaVersionError } from '../errors.ts';
 import type { SqlDatabase } from '../sql.ts';
 import type { Inspection, MigrationReport, Store } from '../store.ts';
-import { prepareAccounts } from './accounts.ts';
+import { prepareFindAccount } from './accounts.ts';
 import { prepareChangeLog } from './change-log.ts';
 import { type Connection, DatabaseFile, openConnection, type SqlValue, type StoreLog } from './connection.ts';
 import { asStoreError, isBusy, isDamage, isLockTimeout } from './errors.ts';
@@ -117,7 +117,7 @@ async function withConnection<T>(file: string, work: (connection: Connection) =>
 /** Prepares all statements of a store on one connection. */
 function prepareDatabase(connection: Connection, clock: Clock) {
   const cache = new ReadCache(connection);
-  const accounts = prepareAccounts(connection);
+  const findAccount = prepareFindAccount(connection);
   const lastStamp = connection.prepare<{ last_stamp: number }>(
     'SELECT last_stamp FROM companies WHERE id = ?',
   );
@@ -128,8 +128,8 @@ function prepareDatabase(connection: Connection, clock: Clock) {
   );
   return {
     connection,
-    accounts,
-    findSender: cache.of(accounts.findAccount, ({ userId, tokenId }) => [userId, tokenId]),
+    findAccount,
+    findSender: cache.of(findAccount, ({ userId, tokenId }) => [userId, tokenId]),
     leads: new LeadWriter(connection, cache, clock),
     readRows: preparePages<Record<string, SqlValue>>(connection, PAGE_COLUMNS),
     readRendered: preparePages<RenderedLead>(connection, RENDERED_COLUMNS),
@@ -202,9 +202,9 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
   const changeTracking: ChangeTrackingStore = {
     /** While another process holds the write lock, all companies are busy; accounts and changes are still returned. */
     async revalidate({ companies, tokens }, known) {
-      const readState = ({ accounts, readChanges }: PreparedDatabase) => ({
+      const readState = ({ findAccount, readChanges }: PreparedDatabase) => ({
         readAt: clock(),
-        accounts: tokens.map(accounts.findAccount),
+        accounts: tokens.map(findAccount),
         ...readChanges(known),
       });
       // Without a company there is no lock to take: the changes alone are read.
@@ -250,8 +250,6 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
       });
     },
 
-    findUser: (userId) => read(({ accounts }) => accounts.findUser(userId)),
-    isTokenRevoked: (tokenId) => read(({ accounts }) => accounts.isTokenRevoked(tokenId)),
     ...createAccountStore(sql),
 
     async writeLeads(batch, writeOptions = {}) {

@@ -1,4 +1,5 @@
-import { DEFAULT_LEAD_FIELDS, type LeadRecord } from 'leadtap';
+import type { LeadRecord } from 'leadtap';
+import { DEFAULT_LEAD_FIELDS } from '../../../src/leads/row.ts';
 
 /** A lead that is known by its time and its name. */
 export const sampleLead = (createdAt: number, rest: Partial<LeadRecord> = {}): LeadRecord => ({

@@ -150,12 +150,6 @@ export class SnapshotStore implements PollStore, ChangeTrackingStore {
     });
   }
 
-  isTokenRevoked(): Promise<boolean> {
-    return Promise.reject(new Error('a store with change tracking does not need this query'));
-  }
-  findUser(): Promise<undefined> {
-    return Promise.reject(new Error('a store with change tracking does not need this query'));
-  }
   readPage(query: PageQuery): Promise<Page> {
     let page: Page;
     return this.#query(

@@ -58,8 +58,6 @@ export class StubStore implements PollStore, ChangeTrackingStore {
     return this.#leadsOf(scope).slice(0, limit);
   }
 
-  readonly isTokenRevoked = unexpected;
-  readonly findUser = unexpected;
   readonly readPage = unexpected;
 }
 

@@ -107,8 +107,6 @@ export class ModelStore implements PollStore {
     },
   } satisfies ChangeTrackingStore;
 
-  readonly isTokenRevoked: PollStore['isTokenRevoked'] = async (tokenId) => this.revoked.has(tokenId);
-  readonly findUser: PollStore['findUser'] = async (userId) => this.users.get(userId);
   readonly readPage: PollStore['readPage'] = async (query) => {
     const leads = await this.changeTracking.readLeads(query);
     return { leads, readAt: Math.min(this.#clock(), this.#lastStamp), locked: false };

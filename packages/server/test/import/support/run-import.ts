@@ -28,6 +28,8 @@ export class MemoryStore {
     return { kind: 'written', results };
   }
 
+  findPlacementProblems = async (leads: readonly LeadInput[]) => leads.map(() => []);
+
   #write({ companyId, id = `made-by-the-store-${this.size}` }: LeadInput): LeadResult {
     if (companyId === 'nowhere')
       return { kind: 'rejected', problem: { field: 'companyId', reason: 'unknown', value: companyId } };

@@ -11,8 +11,8 @@ async function withErasedLead() {
   const client = await connectSql(database.url);
   const store = await database.openStore();
   await client.query(INSERT);
-  const found = (await store.removal?.findByIds(['x'])) ?? [];
-  expect(await store.removal?.erase(found)).toBe(1);
+  const found = await store.removal.findByIds(['x']);
+  expect(await store.removal.erase(found)).toBe(1);
   return { client, store };
 }
 
@@ -57,11 +57,11 @@ test('other ids, other companies, and ids that the database makes are accepted',
 test('a writer that waits for an erasure gets the refusal: the lead does not come back', async () => {
   const { client, store } = await withErasedLead();
   await client.query(`INSERT INTO leadtap.leads (company_id, id) VALUES ('acme', 'z')`);
-  const found = (await store.removal?.findByIds(['z'])) ?? [];
+  const found = await store.removal.findByIds(['z']);
   await client.query('BEGIN');
   // The writer holds the lock of the company, so the erasure comes after it and deletes what it wrote.
   await client.query(`INSERT INTO leadtap.leads (company_id, id, first_name) VALUES ('acme', 'z', 'Ada')`);
-  const erasing = store.removal?.erase(found);
+  const erasing = store.removal.erase(found);
   await client.query('COMMIT');
   expect(await erasing).toBe(1);
   expect(

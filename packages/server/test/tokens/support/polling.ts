@@ -1,13 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import {
-  createPollHandler,
-  loadSigningKeys,
-  makeVerifyToken,
-  type PollStore,
-  systemClock,
-  type User,
-} from 'leadtap';
-import { listen } from '../../../../testing/harness/endpoint.ts';
+import { createPollHandler, loadSigningKeys, makeVerifyToken, systemClock } from 'leadtap';
+import { listen, makeStubStore } from '../../../../testing/harness/endpoint.ts';
 import { LONG_JWKS_TIMING } from '../../../../testing/harness/timeouts.ts';
 import type { JwksTiming } from '../../../src/accounts/external-tokens.ts';
 import { AUDIENCE, type IdentityProvider, ISSUER } from './identity-provider.ts';
@@ -22,24 +15,6 @@ export async function outcome(response: Response): Promise<string> {
   return isProblem ? `${response.status} ${body.code}` : String(response.status);
 }
 
-const boss: User = {
-  id: 'boss',
-  companyId: 'acme',
-  email: null,
-  name: null,
-  plan: 'PROFESSIONAL',
-  accessLevel: 'COMPANY',
-  branchId: null,
-  departmentId: null,
-};
-
-/** One user, no leads: enough to see whether a token is accepted. */
-const store: PollStore = {
-  findUser: async () => boss,
-  isTokenRevoked: async () => false,
-  readPage: async () => ({ leads: [], readAt: Date.now(), locked: true }),
-};
-
 /** The endpoint alone, with the timing of the identity provider set by the test. */
 export async function startEndpoint({ url }: IdentityProvider, timing: Partial<JwksTiming> = {}) {
   const verifyToken = makeVerifyToken({
@@ -52,6 +27,6 @@ export async function startEndpoint({ url }: IdentityProvider, timing: Partial<J
     },
     clock: systemClock,
   });
-  const { url: baseUrl } = await listen(createPollHandler({ store, verifyToken }));
+  const { url: baseUrl } = await listen(createPollHandler({ store: makeStubStore(), verifyToken }));
   return { poll: (token: string) => pollWith(baseUrl, token) };
 }
