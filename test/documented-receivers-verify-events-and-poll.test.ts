@@ -149,7 +149,7 @@ describe.each(RECEIVERS)('the receiver in $language', ({ command, file, program,
       await parts.service.add(...ids.map((id) => ({ id })));
       const { id } = await subscribe(parts.service, parts.token, parts.url);
       await until(async () =>
-        expect(await parts.service.store.hooks?.find(id)).toMatchObject({ failures: 1, lastStatus: 500 }),
+        expect(await parts.service.store.hooks.find(id)).toMatchObject({ failures: 1, lastStatus: 500 }),
       );
       expect(first.output.errors).toContain('full');
       await first.stop();
@@ -172,7 +172,7 @@ describe.each(RECEIVERS)('the receiver in $language', ({ command, file, program,
     relay.faults.push(sendNonsense);
     await parts.service.add(...leads('One'));
     await until(async () =>
-      expect(await parts.service.store.hooks?.find(id)).toMatchObject({ failures: 1, lastStatus: 500 }),
+      expect(await parts.service.store.hooks.find(id)).toMatchObject({ failures: 1, lastStatus: 500 }),
     );
   });
 

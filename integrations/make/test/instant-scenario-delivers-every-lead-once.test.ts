@@ -149,7 +149,7 @@ it.each(FOREIGN_ANSWERS.filter(({ name }) => !UNSEEN.includes(name)))(
 it('a token that was revoked before its leads were read switches the scenario off, and says why', async () => {
   const { service, platform, hookId, scenario, delivered } = await start();
   platform.fateOf = async (): Promise<EventFate> => {
-    await service.store.revokeToken((await service.store.hooks?.find(hookId))?.tokenId ?? '');
+    await service.store.revokeToken((await service.store.hooks.find(hookId))?.tokenId ?? '');
     return 'accepted';
   };
   await add(service, 'lead-0');

@@ -11,7 +11,7 @@ async function start({ env, userId }: { env?: Record<string, string>; userId?: s
   const connection = await connectionOf(service, userId);
   const url = platform.open(() => undefined);
   const scenario = new InstantScenario({ connection, url, process: () => undefined });
-  const find = () => service.store.hooks?.find(scenario.data['hookId'] ?? '');
+  const find = () => service.store.hooks.find(scenario.data['hookId'] ?? '');
   return { platform, service, connection, scenario, find };
 }
 

@@ -211,7 +211,7 @@ it('the timer subscribes again if the hook was removed', async () => {
   const { service } = platform;
   const source = await deploy(platform);
   const [hook] = await hooksOf(service);
-  await service.store.hooks?.remove(hook?.id ?? '');
+  await service.store.hooks.remove(hook?.id ?? '');
   await source.run();
   const ids = await addLeads(service, 2, 'lead');
   await untilAnnounced(service);

@@ -29,7 +29,7 @@ async function start() {
     await flow.turnOn();
     return { flow, delivered };
   };
-  const find = (flow: InstantFlow) => service.store.hooks?.find(flow.hookId);
+  const find = (flow: InstantFlow) => service.store.hooks.find(flow.hookId);
   return { clock, platform, options, service, turnOn, find, ...(await turnOn()) };
 }
 
@@ -169,7 +169,7 @@ it('a deleted flow whose unsubscribe never came answers 410: the subscription is
 it('a revoked token gets no event', async () => {
   const { service, platform, turnOn, flow } = await start();
   const other = await turnOn();
-  const tokenId = (await service.store.hooks?.find(flow.hookId))?.tokenId ?? '';
+  const tokenId = (await service.store.hooks.find(flow.hookId))?.tokenId ?? '';
   await service.store.revokeToken(tokenId);
   await untilAnnounced(service, other.flow.hookId, platform, await add(service, 'lead'));
   expect(platform.events.map(({ event }) => event.data.hookId)).toEqual([other.flow.hookId]);

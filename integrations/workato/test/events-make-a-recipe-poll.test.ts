@@ -22,7 +22,7 @@ async function start() {
   };
   await service.add({ id: 'before' });
   const recipe = await Recipe.start(receiver, connection);
-  const findHook = () => service.store.hooks?.find(recipe.hookId);
+  const findHook = () => service.store.hooks.find(recipe.hookId);
   const settled = (failures: number) =>
     vi.waitFor(async () => {
       const hook = await findHook();
@@ -116,12 +116,12 @@ it('two recipes of one user get every lead once each', async () => {
 it('a recipe that is stopped is unsubscribed; one that is deleted loses its subscription with the next event', async () => {
   const { receiver, service, recipe, connection, hookId } = await start();
   await recipe.stop();
-  expect(await service.store.hooks?.find(hookId)).toBeUndefined();
+  expect(await service.store.hooks.find(hookId)).toBeUndefined();
   const deleted = await Recipe.start(receiver, connection);
   const { hookId: deletedId } = deleted;
   deleted.delete();
   await service.add({});
-  await vi.waitFor(async () => expect(await service.store.hooks?.find(deletedId)).toBeUndefined());
+  await vi.waitFor(async () => expect(await service.store.hooks.find(deletedId)).toBeUndefined());
 });
 
 it('a revoked token is named, and no event follows', async () => {

@@ -57,7 +57,7 @@ const restart = (world: World): Promise<TestService> =>
 const pollsIn = (requests: readonly SentRequest[]) =>
   requests.filter(({ url }) => url.startsWith(NEW_LEADS_PATH)).length;
 const idsOf = ({ runs }: InstantZap) => runs.map(({ id }) => id);
-const hookOf = ({ subscription }: InstantZap, { store }: TestService) => store.hooks?.find(subscription.id);
+const hookOf = ({ subscription }: InstantZap, { store }: TestService) => store.hooks.find(subscription.id);
 
 /** The event is settled, so that the next one can follow a second later. */
 const settled = (zap: InstantZap, test: TestService, lastStatus: number | null = 200) =>

@@ -14,7 +14,7 @@ async function start() {
   });
   const connection = await connect(test);
   const zap = await InstantZap.turnOn(receiver, connection);
-  const findHook = () => test.store.hooks?.find(zap.subscription.id);
+  const findHook = () => test.store.hooks.find(zap.subscription.id);
   return { receiver, test, connection, zap, hookId: zap.subscription.id, findHook };
 }
 
@@ -27,16 +27,16 @@ it('a Zap that is turned on is subscribed with its own address; turned off, it i
     id: expect.stringMatching(/^\w{32}$/),
     secret: expect.stringMatching(/^whsec_/),
   });
-  expect(await test.store.hooks?.find(hookId)).toMatchObject({ url: zap.targetUrl, userId: 'boss' });
+  expect(await test.store.hooks.find(hookId)).toMatchObject({ url: zap.targetUrl, userId: 'boss' });
   await zap.turnOff();
-  expect(await test.store.hooks?.find(hookId)).toBeUndefined();
+  expect(await test.store.hooks.find(hookId)).toBeUndefined();
 });
 
 it('a deleted Zap, which is never unsubscribed, loses its subscription with the next event', async () => {
   const { test, zap, hookId } = await start();
   zap.delete();
   await test.add({});
-  await vi.waitFor(async () => expect(await test.store.hooks?.find(hookId)).toBeUndefined());
+  await vi.waitFor(async () => expect(await test.store.hooks.find(hookId)).toBeUndefined());
 });
 
 it('a revoked token expires the connection, and no event follows', async () => {

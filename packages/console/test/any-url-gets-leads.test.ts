@@ -93,7 +93,7 @@ describe('any URL', () => {
     await box(page).getByRole('button', { name: 'Unsubscribe' }).click();
     await box(page).getByRole('button', { name: 'Really unsubscribe?' }).click();
     await page.getByText('Subscribe an address, then').waitFor();
-    expect(await service.store.hooks?.list({ limit: 10, now: Date.now() })).toEqual([]);
+    expect(await service.store.hooks.list({ limit: 10, now: Date.now() })).toEqual([]);
   });
 
   it('says why an address is refused, and what to do', async () => {

@@ -24,5 +24,5 @@ it('marks every request of the page, so that a closed page is no consumer that h
   await untilHeld(service, 0);
   await service.service.recorder?.flush();
   expect(unmarked).toEqual([]);
-  expect(await consumers?.list({ limit: 10, maxPendingLeads: 1, now: Date.now() })).toEqual([]);
+  expect(await consumers.list({ limit: 10, maxPendingLeads: 1, now: Date.now() })).toEqual([]);
 });

@@ -36,7 +36,7 @@ export async function startAutomations(options: ServiceOptions = {}): Promise<Au
 }
 
 export const hooksOf = async ({ store }: TestService, now = Date.now()) =>
-  ((await store.hooks?.list({ now, limit: 100 })) ?? []).map(({ hook }) => hook);
+  (await store.hooks.list({ now, limit: 100 })).map(({ hook }) => hook);
 
 /** Resolves when the newest lead of the company was announced to every hook. */
 export async function untilAnnounced(service: TestService, now?: number): Promise<void> {

@@ -78,7 +78,7 @@ export async function untilAnnounced(
 ): Promise<void> {
   const check = async () => {
     tick();
-    const hook = await store.hooks?.find(hookId);
+    const hook = await store.hooks.find(hookId);
     if (!hook || hook.announcedThrough < createdAt) throw new Error('the leads are not announced yet');
   };
   await vi.waitFor(check, { interval: 20 });

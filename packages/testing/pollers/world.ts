@@ -178,10 +178,10 @@ export class World {
       return failures === 0 && announcedThrough < this.#lastStamp && pauseMs > 0 && pauseMs <= HOOK_PAUSE_MS;
     };
     while (this.road.target !== undefined) {
-      const listed = await hooks?.list({ now: this.clock(), limit: 100 });
-      const paused = listed?.find(({ hook }) => isPaused(hook));
+      const listed = await hooks.list({ now: this.clock(), limit: 100 });
+      const paused = listed.find(({ hook }) => isPaused(hook));
       if (paused) this.#goTo(paused.hook.notBefore);
-      else if (!listed?.some(({ hook }) => isPending(hook))) return;
+      else if (!listed.some(({ hook }) => isPending(hook))) return;
       await wait(20);
     }
   }

@@ -19,7 +19,7 @@ export async function addAutomation(service: TestService, name: string, tokenId 
   /** As after a poll in the past, which was sent all leads up to its position. */
   const recordPoll = (poll: Partial<PollSummary>) => {
     const through = poll.deliveredThrough ?? poll.confirmedThrough ?? null;
-    return service.store.consumers?.record([
+    return service.store.consumers.record([
       {
         ...{ userId: 'boss', tokenId, tokenExpiresAt: null, lastPollAt: 0, lastStatus: 200, polls: 1 },
         ...{ heldUntil: null, confirmedThrough: null, deliveredThrough: null },

@@ -32,7 +32,7 @@ const iso = (ms: number): string => new Date(ms).toISOString();
 /** As after attempts of the service. */
 async function change(service: TestService, id: string, changes: Partial<HookProgress>): Promise<void> {
   const claimed = await storedHook(service, id);
-  await service.store.hooks?.settle([{ claimed, progress: { ...claimed, ...changes } }]);
+  await service.store.hooks.settle([{ claimed, progress: { ...claimed, ...changes } }]);
 }
 
 /** Without the time of the next examination, which the service sets. */
@@ -173,7 +173,7 @@ test('leadtap hooks remove deletes a subscription, and says so if there is none'
   const { id } = await subscribe(service, await service.token('boss'), ZAPIER_URL);
   const deleted = 'Deleted. No more events are sent to hooks.zapier.com.\n';
   expect(await run(`hooks remove ${id}`)).toMatchObject({ code: 0, stderr: deleted });
-  expect(await service.store.hooks?.find(id)).toBeUndefined();
+  expect(await service.store.hooks.find(id)).toBeUndefined();
   expect(await run(`hooks remove ${id}`)).toMatchObject({ code: 1 });
 });
 

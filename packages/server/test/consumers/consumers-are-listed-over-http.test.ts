@@ -130,7 +130,6 @@ it('each row says how it is and what its user can do, and the summary names the 
 it('a list writes only the polls of its user, and delays no other write', async () => {
   const service = await startService({ consumerFlushMs: 60_000 });
   const { consumers } = service.store;
-  if (!consumers) throw new Error('the store has no consumers');
   const record = vi.spyOn(consumers, 'record');
   await (await client(service, 'north-lead', 'n8n')).poll();
   await (await client(service, 'boss', 'zapier')).poll();

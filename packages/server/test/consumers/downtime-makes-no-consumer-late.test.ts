@@ -11,7 +11,7 @@ const MINUTE_MS = 60_000;
 
 /** As after 20 minutes in which it polled every two. */
 const recordPolls = ({ store }: TestService, tokenId: string, now: number) =>
-  store.consumers?.record(
+  store.consumers.record(
     Array.from({ length: 11 }, (_, index) =>
       summary('boss', tokenId, { lastPollAt: now - (10 - index) * 2 * MINUTE_MS }),
     ),
@@ -87,7 +87,6 @@ it('after the database was unreachable, consumers are awaited', async () => {
   const service = await startService({ clock });
   await recordPolls(service, 'a', clock());
   const { consumers, changeTracking } = service.store;
-  if (!consumers || !changeTracking) throw new Error('the store lacks parts');
   const fail = async () => Promise.reject(new StoreUnavailableError('the database is unreachable'));
   const failing = [
     vi.spyOn(consumers, 'list').mockImplementation(fail),
@@ -113,7 +112,6 @@ it('a single poll that fails is no downtime', async () => {
   await recordPolls(service, 'a', clock());
   clock.advance(5 * MINUTE_MS);
   const { consumers, changeTracking } = service.store;
-  if (!consumers || !changeTracking) throw new Error('the store lacks parts');
   const list = vi.spyOn(consumers, 'list');
   vi.spyOn(changeTracking, 'revalidate').mockRejectedValueOnce(new StoreUnavailableError('a timeout'));
   const { poll } = await client(service, 'boss', 'b');

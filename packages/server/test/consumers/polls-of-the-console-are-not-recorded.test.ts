@@ -15,7 +15,6 @@ const untilDisconnected = ({ metricsUrl }: TestService) =>
 it('a poll of the console is answered and counted like any other, but is no consumer, also while it is held', async () => {
   const service = await startService();
   const { consumers } = service.store;
-  if (!consumers) throw new Error('the store has no consumers');
   const record = vi.spyOn(consumers, 'record');
   const { poll } = await client(service, 'boss', 'tab');
   const answer = await poll('', { headers: CONSOLE });

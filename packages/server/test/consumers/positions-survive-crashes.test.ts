@@ -17,7 +17,6 @@ interface Instance extends TestService {
 async function startInstance(options: ServiceOptions = {}): Promise<Instance> {
   const service = await startService({ consumerFlushMs: FLUSH_MS, ...options });
   const { consumers } = service.store;
-  if (!consumers) throw new Error('the store has no consumers');
   const { record } = consumers;
   let lastWriteAt = 0;
   /** A write that has failed is repeated first. */
@@ -91,7 +90,7 @@ it('positions say of every lead what five consumers know, while they and two ins
 
   const store = await first.database.openStore();
   const now = Date.now();
-  const consumers = (await store.consumers?.list({ limit: 100, maxPendingLeads: 1, now })) ?? [];
+  const consumers = await store.consumers.list({ limit: 100, maxPendingLeads: 1, now });
   const leads = await store.listLeads({ since: 0, limit: LEADS * 2 });
   await store.close();
   expect(leads.length).toBeGreaterThanOrEqual(LEADS);

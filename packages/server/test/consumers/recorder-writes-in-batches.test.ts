@@ -169,7 +169,6 @@ describe('the recorder', () => {
   it('stores whole milliseconds, also of a token whose exp has a fraction', async () => {
     const service = await startService();
     const { consumers } = service.store;
-    if (!consumers) throw new Error('the store has no consumers');
     const { recorder: made } = recorder(consumers);
     made.recordPoll({ userId: 'boss', tokenId: 'fraction', expiresAt: NOW + 1000.25 }, POLL);
     made.recordPoll({ userId: 'boss', tokenId: 'other' }, POLL);
@@ -249,7 +248,7 @@ describe('the service', () => {
     await poll(`since=${iso(added - 1)}`);
     await service.stop();
     const store = await service.database.openStore();
-    const found = await store.consumers?.list({ limit: 10, maxPendingLeads: 10, now: Date.now() });
+    const found = await store.consumers.list({ limit: 10, maxPendingLeads: 10, now: Date.now() });
     await store.close();
     expect(found).toMatchObject([{ tokenId: 'n8n', deliveredThrough: added }]);
   });
@@ -257,7 +256,6 @@ describe('the service', () => {
   it('answers polls while the consumers cannot be written', async () => {
     const service = await startService();
     const { consumers } = service.store;
-    if (!consumers) throw new Error('the store has no consumers');
     vi.spyOn(consumers, 'record').mockRejectedValue(new Error('the disk is full'));
     const { poll } = await client(service, 'boss', 'n8n');
     expect((await poll()).status).toBe(200);
@@ -268,7 +266,6 @@ describe('the service', () => {
   it('answers polls while a write of consumers takes long', async () => {
     const service = await startService();
     const { consumers } = service.store;
-    if (!consumers) throw new Error('the store has no consumers');
     const { promise, resolve } = deferred();
     vi.spyOn(consumers, 'record').mockReturnValue(promise.then(() => []));
     const { poll } = await client(service, 'boss', 'n8n');

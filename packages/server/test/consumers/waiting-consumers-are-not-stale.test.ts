@@ -11,7 +11,7 @@ it('a consumer that waits for a lead is active for the whole wait, and stale aft
   const { poll, position } = await client(service, 'boss', 'n8n');
   // It polls every 5 seconds at first, for 10 minutes.
   const times = Array.from({ length: 121 }, (_, index) => clock() - 5000 * (121 - index));
-  await service.store.consumers?.record(times.map((lastPollAt) => summary('boss', 'n8n', { lastPollAt })));
+  await service.store.consumers.record(times.map((lastPollAt) => summary('boss', 'n8n', { lastPollAt })));
   const held = poll(`since=${iso(clock())}`, { headers: { prefer: 'wait=50' } });
   await untilHeld(service);
   const waiting = await position(clock());

@@ -38,7 +38,7 @@ async function installation(options: ServiceOptions = {}) {
 /** As after attempts of the service. */
 async function change(service: TestService, id: string, changes: Partial<HookProgress>): Promise<void> {
   const claimed = await storedHook(service, id);
-  await service.store.hooks?.settle([{ claimed, progress: { ...claimed, ...changes } }]);
+  await service.store.hooks.settle([{ claimed, progress: { ...claimed, ...changes } }]);
 }
 
 /** It is not examined during the test. */
@@ -81,7 +81,7 @@ describe('a consumer with a webhook subscription', () => {
     const { service, list, subscribeAs } = await installation();
     await (await addClient(service, 'boss', 'token-1', 'Zapier'))();
     for (const path of ['a', 'b', 'c']) await subscribeAs('boss', 'token-1', `${ZAPIER_URL}${path}`);
-    const ids = (await service.store.hooks?.list({ now: 0, limit: 9 }))?.map(({ hook }) => hook.id) ?? [];
+    const ids = (await service.store.hooks.list({ now: 0, limit: 9 }))?.map(({ hook }) => hook.id) ?? [];
     await change(service, ids[0] ?? '', FAILING);
     await change(service, ids[1] ?? '', DISABLED);
     expect(await list('boss')).toMatchObject([

@@ -30,7 +30,7 @@ async function installation() {
   };
   const change = async (progress: Partial<HookProgress>, id = ID) => {
     const claimed = await storedHook(service, id);
-    await service.store.hooks?.settle([{ claimed, progress: { ...claimed, ...LATER, ...progress } }]);
+    await service.store.hooks.settle([{ claimed, progress: { ...claimed, ...LATER, ...progress } }]);
   };
   const subscribe = async (
     since?: number,
@@ -39,7 +39,7 @@ async function installation() {
     tokenExpiresAt: number | null = null,
   ) => {
     const url = `https://${host}/hooks/catch/1/secret/`;
-    await service.store.hooks?.subscribe(
+    await service.store.hooks.subscribe(
       {
         ...{ id, userId: 'boss', tokenId: 'token-1', url, send: 'lead', baseUrl: service.url, since },
         tokenExpiresAt,

@@ -46,7 +46,7 @@ it.each<[string, (hooks: HookStore) => void]>([
 ])('a request ends before its claim, also if the database hangs while %s', async (name, prepare) => {
   const receiver = await startReceiver();
   const { store, url, token } = await serve(server().url, { env: { LEADTAP_HOOK_HOSTS: receiver.origin } });
-  const hooks = store.hooks as HookStore;
+  const hooks = store.hooks;
   const subscribed = await fetch(`${url}/automation/hooks`, {
     method: 'POST',
     headers: { authorization: `Bearer ${await token('acme')}`, 'content-type': 'application/json' },

@@ -46,13 +46,12 @@ describe('a token that is revoked gets neither 201 nor a secret', () => {
     await test.store.revokeToken('late');
     socket.write(body.slice(-1));
     await expectProblem(onlyAnswer(parseAnswers(await received)), 'token-revoked');
-    expect(await test.store.hooks?.hasHooks()).toBe(false);
+    expect(await test.store.hooks.hasHooks()).toBe(false);
   });
 
   it('while it waits for the database', async () => {
     const test = await startService();
     const { hooks } = test.store;
-    if (!hooks) throw new Error('the store has no hooks');
     const { subscribe: store } = hooks;
     vi.spyOn(hooks, 'subscribe').mockImplementationOnce(async (...args) => {
       await test.store.revokeToken('late');

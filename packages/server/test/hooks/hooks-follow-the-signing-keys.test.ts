@@ -82,6 +82,6 @@ it('a webhook of a token of the identity provider ends when its issuer is not ac
     await after.add({});
     expect((await receiver.event(number)).event.data.hookId).toBe(current.id);
   }
-  const listed = await after.store.hooks?.list({ now: Date.now(), limit: 9, acceptedKeys: [] });
+  const listed = await after.store.hooks.list({ now: Date.now(), limit: 9, acceptedKeys: [] });
   expect(listed?.find(({ hook }) => hook.id === id)).toMatchObject({ isPending: true, isKeyRemoved: true });
 });

@@ -16,7 +16,7 @@ it('a hook ends with its token: after a revocation no event is sent, and the hoo
   await service.add({});
   await other.event(1);
   expect(receiver.events).toEqual([]);
-  expect(await service.store.hooks?.prune(Date.now())).toBe(1);
+  expect(await service.store.hooks.prune(Date.now())).toBe(1);
 });
 
 it('a token that is revoked, and a hook that is deleted, while an event is in flight get no other', async () => {
@@ -39,7 +39,7 @@ it('a token that is revoked, and a hook that is deleted, while an event is in fl
   await service.add({});
   await other.event(2);
   expect([revoked.events.length, deleted.events.length]).toEqual([1, 1]);
-  expect(await service.store.hooks?.find(id)).toBeUndefined();
+  expect(await service.store.hooks.find(id)).toBeUndefined();
 });
 
 it('a hook that is subscribed again after its deletion gets the leads since then', async () => {
@@ -148,7 +148,7 @@ it('a hook is disabled after 3 days of failures, and enabled by the same subscri
   await waitForState('failing', 1);
   // As many attempts as are made in this time at least.
   const claimed = await storedHook(service, id);
-  await service.store.hooks?.settle([{ claimed, progress: { ...claimed, failures: 289 } }]);
+  await service.store.hooks.settle([{ claimed, progress: { ...claimed, failures: 289 } }]);
   clock.advance(3 * 86_400_000);
   await waitForState('disabled', 290);
   clock.advance(60_000);

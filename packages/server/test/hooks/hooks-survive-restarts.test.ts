@@ -2,7 +2,6 @@ import { expect, inject, it, vi } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { startService } from '../../../testing/harness/service.ts';
 import { respondWith, startReceiver } from '../../../testing/integrations/hook-receiver.ts';
-import type { HookStore } from '../../src/hooks/store.ts';
 import { startWith, storedHook, subscribe } from './support/hooks.ts';
 
 const iso = (ms: number) => new Date(ms).toISOString();
@@ -26,7 +25,6 @@ it('the claim of a killed instance ends, and another one sends the event', async
     env: { LEADTAP_HOOK_HOSTS: receiver.origin, LEADTAP_HOOKS: 'off' },
   });
   const { hooks } = service.store;
-  if (!hooks) throw new Error('the store has no hooks');
   await hooks.subscribe(
     {
       ...{ id: 'a'.repeat(32), userId: 'boss', tokenId: null, tokenExpiresAt: null },
@@ -39,7 +37,7 @@ it('the claim of a killed instance ends, and another one sends the event', async
   const claimed = await hooks.claim({ claimMs: 15_000, companies: 'all', limit: 10 });
   expect(claimed).toHaveLength(1);
   const other = await startWith(receiver, { beside: service, clock });
-  const claims = vi.spyOn(other.store.hooks ?? hooks, 'claim');
+  const claims = vi.spyOn(other.store.hooks, 'claim');
   await vi.waitFor(() => expect(claims.mock.results.length).toBeGreaterThan(1));
   expect(receiver.events).toEqual([]);
   clock.advance(15_001);
@@ -80,7 +78,7 @@ if (inject('store') === 'postgres')
     await subscribe(behind, await behind.token('rival', { expiresInMs: 1e9 }), receiver.url);
     const [first = 0] = await ahead.add({});
     await vi.waitFor(async () => expect((await storedHook(ahead, id)).announcedThrough).toBe(first));
-    const claims = [ahead, behind].map(({ store }) => vi.spyOn(store.hooks as HookStore, 'claim'));
+    const claims = [ahead, behind].map(({ store }) => vi.spyOn(store.hooks, 'claim'));
     const [second = 0] = await ahead.add({});
     await vi.waitFor(() => expect(claims.every(({ mock }) => mock.results.length > 2)).toBe(true));
     expect(receiver.events).toHaveLength(1);

@@ -135,7 +135,7 @@ describe('a receiver', () => {
       return stored;
     });
     const progress = { ...claimed, failures: 2000, failingSince: clock() - 60 * 86_400_000 };
-    await service.store.hooks?.settle([{ claimed, progress: { ...progress, checkAt: clock() } }]);
+    await service.store.hooks.settle([{ claimed, progress: { ...progress, checkAt: clock() } }]);
     clock.advance(60_000);
     await vi.waitFor(async () => expect((await storedHook(service, hook.id)).failures).toBe(2001));
     const { disabledAt, checkAt } = await storedHook(service, hook.id);
@@ -175,7 +175,6 @@ describe('a receiver', () => {
     const clock = manualClock();
     const { receiver, service, options } = await startOne({ clock });
     const hooks = service.store.hooks;
-    if (!hooks) throw new Error('the store has no hooks');
     const settle = vi.spyOn(hooks, 'settle').mockRejectedValue(new Error('killed'));
     const created = await service.add({});
     await receiver.event(1);
@@ -215,7 +214,6 @@ describe('a receiver', () => {
     const clock = manualClock();
     const { receiver, service, hook } = await startOne({ clock });
     const { hooks, removal } = service.store;
-    if (!hooks || !removal) throw new Error('the store has no hooks, or cannot erase');
     const read = hooks.readLead;
     // After the claim, before the read.
     const reads = vi.spyOn(hooks, 'readLead').mockImplementationOnce(async (...claimed) => {

@@ -1,7 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { TestService } from '../../../testing/harness/service.ts';
 import { respondWith, startReceiver } from '../../../testing/integrations/hook-receiver.ts';
-import type { HookStore } from '../../src/hooks/store.ts';
 import { hooksRequest, startWith, subscribe } from './support/hooks.ts';
 import { leadOf } from './support/lead-receiver.ts';
 
@@ -23,7 +22,6 @@ describe('a subscription that sends leads', () => {
     const token = await service.token('boss', { tokenId: 't' });
     const { id } = await subscribe(service, token, receiver.url, undefined, 'lead');
     const hooks = service.store.hooks;
-    if (!hooks) throw new Error('the store has no hooks');
     return { receiver, service, hooks, id };
   }
 
@@ -85,7 +83,7 @@ describe('among nine leads', () => {
         if (receiver.events.length === 3) await (ENDS[name]?.(service, id) ?? narrow());
         respondWith(200)(response);
       };
-      const reads = vi.spyOn(service.store.hooks as HookStore, 'readLead');
+      const reads = vi.spyOn(service.store.hooks, 'readLead');
       await service.add(...Array.from({ length: 9 }, (_, index) => ({ id: `${index}`, branchId: 'south' })));
       await receiver.event(3);
       // The read after the third lead returns nothing.

@@ -50,7 +50,7 @@ describe('an event fails', () => {
     const key = { userId: 'boss', tokenId: null, tokenExpiresAt: null, send: 'event' } as const;
     const hook = { ...key, id: '0'.repeat(32), url: 'no URL', baseUrl: service.url, since: 0 };
     await service.add({});
-    await service.store.hooks?.subscribe(hook, 20);
+    await service.store.hooks.subscribe(hook, 20);
     // A subscription over HTTP lets the service look for hooks at once.
     await subscribe(service, await service.token('rival'), ZAPIER_URL);
     await vi.waitFor(() => expect(lines.join('')).toContain('"host":"invalid URL"'));

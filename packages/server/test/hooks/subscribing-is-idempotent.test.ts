@@ -56,7 +56,7 @@ describe('a subscription', () => {
     const first = await subscribe(service, token, ZAPIER_URL);
     const claimed = await storedHook(service, first.id);
     const failed = { ...claimed, failures: 9, failingSince: 1, disabledAt: 1 };
-    await service.store.hooks?.settle([{ claimed, progress: failed }]);
+    await service.store.hooks.settle([{ claimed, progress: failed }]);
     expect(await readHook(service, token, first.id)).toMatchObject({ state: 'disabled', failures: 9 });
     const again = await postHook(service, token, { url: 'HTTPS://Hooks.Zapier.com:443/hooks/standard/1/a/' });
     expect([again.status, await again.json()]).toEqual([200, first]);
@@ -162,7 +162,7 @@ describe('DELETE', () => {
         '',
         'no-store',
       ]);
-      expect(await service.store.hooks?.find(id)).toBeUndefined();
+      expect(await service.store.hooks.find(id)).toBeUndefined();
       expect((await remove(id, bearer)).status).toBe(204);
     }
     for (const id of ['', 'x', '%00', '0'.repeat(32)]) expect((await remove(id)).status).toBe(204);
@@ -175,6 +175,6 @@ describe('DELETE', () => {
     await service.store.revokeToken('revoked');
     const response = await hooksRequest(service, token, { path: `/${id}`, method: 'DELETE' });
     expect(response.status).toBe(204);
-    expect(await service.store.hooks?.find(id)).toBeUndefined();
+    expect(await service.store.hooks.find(id)).toBeUndefined();
   });
 });

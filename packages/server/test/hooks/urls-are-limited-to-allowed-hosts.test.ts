@@ -130,7 +130,7 @@ describe('over HTTP', () => {
       const response = await postHook(service(), token, { url });
       expect([url, response.status]).toEqual([url, 422]);
     }
-    expect(await service().store.hooks?.hasHooks()).toBe(false);
+    expect(await service().store.hooks.hasHooks()).toBe(false);
   });
 
   it.each([

@@ -185,7 +185,7 @@ describe('the place of a lead', () => {
     const before = await tryAll();
     expect(before.map((errors) => errors?.length)).toEqual([1, 2, 2]);
     const { removal } = service().store;
-    expect(await removal?.erase(await removal.findByIds(['erased'], 'acme'))).toBe(1);
+    expect(await removal.erase(await removal.findByIds(['erased'], 'acme'))).toBe(1);
     expect(await tryAll()).toEqual(before);
   });
 

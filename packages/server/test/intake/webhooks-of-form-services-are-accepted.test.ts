@@ -287,7 +287,7 @@ describe('a token that was issued for a source', () => {
     const map = { Ref: 'id' };
     await leadOf(await send('form', body, { map }));
     const { removal } = service().store;
-    expect(await removal?.erase(await removal.findByIds(['E-1']))).toBe(1);
+    expect(await removal.erase(await removal.findByIds(['E-1']))).toBe(1);
     await expectProblem(await send('form', body, { map }), 'invalid-lead');
   });
 

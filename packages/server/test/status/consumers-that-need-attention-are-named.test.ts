@@ -202,7 +202,7 @@ describe('columns and sections', () => {
     expect(page).toContain('<span class="company"><bdi title="acme">acme</bdi></span>');
     const hook = { userId: 'boss', tokenId: 'token-9', tokenExpiresAt: null, createdAt: Date.UTC(2026, 2) };
     const url = 'https://hooks.zapier.com/a';
-    await service.store.hooks?.subscribe(
+    await service.store.hooks.subscribe(
       { ...hook, id: '1'.repeat(32), url, send: 'event', baseUrl: service.url, since: undefined },
       20,
     );

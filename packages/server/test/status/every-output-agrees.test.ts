@@ -66,7 +66,7 @@ class World {
     const { id } = await subscribe(this.service, token, this.receiver.url);
     if (!progress) return id;
     const claimed = await storedHook(this.service, id);
-    await this.service.store.hooks?.settle([{ claimed, progress: { ...claimed, ...progress } }]);
+    await this.service.store.hooks.settle([{ claimed, progress: { ...claimed, ...progress } }]);
     return id;
   }
 
@@ -79,7 +79,7 @@ class World {
   ) {
     const { clock, service, receiver } = this;
     const id = randomBytes(16).toString('hex');
-    const stored = await service.store.hooks?.subscribe(
+    const stored = await service.store.hooks.subscribe(
       {
         ...{ id, userId: 'boss', tokenId, url: receiver.url, send: 'lead', baseUrl: service.url, since },
         tokenExpiresAt: clock() + 30 * DAY_MS,
@@ -90,7 +90,7 @@ class World {
     if (stored?.kind !== 'created') throw new Error('not subscribed');
     const sent = { lastEventAt: clock(), lastStatus: 200 };
     const later = { ...sent, notBefore: Date.UTC(2100, 0), checkAt: null, ...progress };
-    await service.store.hooks?.settle([{ claimed: stored.hook, progress: { ...stored.hook, ...later } }]);
+    await service.store.hooks.settle([{ claimed: stored.hook, progress: { ...stored.hook, ...later } }]);
     return id;
   }
 
@@ -261,7 +261,7 @@ const SITUATIONS: readonly Situation[] = [
       await world.service.add({});
       for (let count = 0; count < 7; count += 1) {
         world.clock.advance(15 * MINUTE_MS);
-        await world.service.store.consumers?.record([
+        await world.service.store.consumers.record([
           summary('boss', 'impatient', { lastPollAt: world.clock(), lastStatus: 499 }),
         ]);
       }
@@ -707,7 +707,7 @@ const SITUATIONS: readonly Situation[] = [
       world.clock.advance(MINUTE_MS);
       const unavailableSince = world.clock();
       world.clock.advance(10 * MINUTE_MS);
-      await world.service.store.consumers?.recordDowntime(world.clock(), unavailableSince);
+      await world.service.store.consumers.recordDowntime(world.clock(), unavailableSince);
     },
   },
   {
@@ -720,7 +720,7 @@ const SITUATIONS: readonly Situation[] = [
       const tokenExpiresAt = expiresAt;
       for (let count = 0; count < 7; count += 1) {
         world.clock.advance(2 * MINUTE_MS);
-        await world.service.store.consumers?.record([
+        await world.service.store.consumers.record([
           summary('boss', 'old', { lastPollAt: world.clock(), tokenExpiresAt }),
         ]);
       }
@@ -753,7 +753,6 @@ const SITUATIONS: readonly Situation[] = [
     expected: ['requests-failed error'],
     arrange: async ({ service }) => {
       const { changeTracking } = service.store;
-      if (!changeTracking) throw new Error('no change tracking');
       vi.spyOn(changeTracking, 'revalidate').mockRejectedValueOnce(new Error('out of memory'));
       expect((await service.poll('boss')).status).toBe(500);
     },
@@ -873,7 +872,7 @@ describe('the outputs agree', () => {
     await arrange(world);
     const { report, delivery, page, texts, outputs, sentences } = await readAll(world, env);
     // A program that knows the id may delete the subscription.
-    for (const { hook } of (await world.service.store.hooks?.list({ now: clock(), limit: 100 })) ?? [])
+    for (const { hook } of await world.service.store.hooks.list({ now: clock(), limit: 100 }))
       expect(texts).not.toContain(hook.id);
     if (report.database.reachable) await expectRows(world, report);
     const found = [...expected].sort();

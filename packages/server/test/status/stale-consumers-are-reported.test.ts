@@ -206,7 +206,7 @@ describe('consumers', () => {
     const clock = manualClock();
     const service = await startService({ clock });
     const record = (tokens: readonly string[]) =>
-      service.store.consumers?.record(
+      service.store.consumers.record(
         tokens.map((tokenId, n) =>
           summary(['boss', 'north-lead', 'seller'][n % 3] ?? '', tokenId, { lastPollAt: clock() }),
         ),
@@ -239,7 +239,6 @@ describe('consumers', () => {
   it('that cannot be read are a problem, and the rest is there', async () => {
     const service = await startService();
     const { consumers } = service.store;
-    if (!consumers) throw new Error('the store has no consumers');
     vi.spyOn(consumers, 'list').mockRejectedValue(new Error('canceled'));
     const report = await readStatus(service);
     expect(report).toMatchObject({ healthy: false, consumers: null, database: { reachable: true } });

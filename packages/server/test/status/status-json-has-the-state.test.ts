@@ -94,7 +94,6 @@ describe('/status.json', () => {
     const clock = manualClock();
     const service = await startService({ clock });
     const { changeTracking } = service.store;
-    if (!changeTracking) throw new Error('no change tracking');
     vi.spyOn(changeTracking, 'revalidate').mockRejectedValueOnce(new Error('out of memory'));
     expect((await service.poll('boss')).status).toBe(500);
     const { problems } = await readStatus(service);

@@ -25,5 +25,5 @@ test('the positions of consumers are the same after a move', async () => {
   expect(await runMove(endpoints)).toMatchObject({ code: 0, stdout: expect.stringContaining('consumers 2') });
   const target = await openPostgresStore({ url: endpoints.to, connections: 1 });
   onTestFinished(() => target.close());
-  expect(await target.consumers?.list(query)).toEqual(before);
+  expect(await target.consumers.list(query)).toEqual(before);
 });

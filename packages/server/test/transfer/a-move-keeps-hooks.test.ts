@@ -40,5 +40,5 @@ test('hooks and their positions are the same after a move', async () => {
   expect(await runMove(endpoints)).toMatchObject({ code: 0, stdout: expect.stringContaining('hooks 2') });
   const target = await openPostgresStore({ url: endpoints.to, connections: 1 });
   onTestFinished(() => target.close());
-  expect(await target.hooks?.list(query)).toEqual(before);
+  expect(await target.hooks.list(query)).toEqual(before);
 });

@@ -215,7 +215,7 @@ async function untilComplete(
   for (const [userId, leads] of expected) newest.set(userId, leads.at(-1)?.createdAt ?? 0);
   for (let isDone = false; !isDone; await wait(RETRY_MS)) {
     // Before the clients settle: each has accepted the events that are stored as announced by then.
-    const hooks = (await store.hooks?.list({ now: Date.now(), limit: 1000 })) ?? [];
+    const hooks = await store.hooks.list({ now: Date.now(), limit: 1000 });
     isDone = hooks.every(
       ({ hook }) => hook.checkAt === null && hook.announcedThrough >= (newest.get(hook.userId) ?? 0),
     );

@@ -305,7 +305,7 @@ export class LeadClients {
   async #erase(store: Store): Promise<void> {
     const { removal } = store;
     const [lead] = this.#written.splice(this.#random.below(this.#written.length), 1);
-    if (!removal || !lead) return;
+    if (!lead) return;
     const { id, companyId } = lead;
     await untilDone(async () => removal.erase(await removal.findByIds([id], companyId)));
     this.#erased.set(id, Date.now());

@@ -6,8 +6,8 @@ import { eventually } from '../../faults/eventually.ts';
 export async function untilChangesAreTracked({ changeTracking }: Store): Promise<void> {
   let seen: string | undefined;
   await eventually(async () => {
-    const revalidation = await changeTracking?.revalidate({ companies: [], tokens: [] }, seen);
-    seen = revalidation?.seen;
-    expect(revalidation?.changes).toBeDefined();
+    const revalidation = await changeTracking.revalidate({ companies: [], tokens: [] }, seen);
+    seen = revalidation.seen;
+    expect(revalidation.changes).toBeDefined();
   });
 }

@@ -7,7 +7,7 @@ export async function readConsumers(
   now = Date.now(),
 ): Promise<readonly Consumer[]> {
   await service.recorder?.flush();
-  return (await store.consumers?.list({ limit: 1000, maxPendingLeads: 1000, now })) ?? [];
+  return await store.consumers.list({ limit: 1000, maxPendingLeads: 1000, now });
 }
 
 export async function readConsumer(service: TestService, tokenId: string, now?: number): Promise<Consumer> {

@@ -51,7 +51,7 @@ export const readHook = async (service: TestService, token: string, id: string):
   (await hooksRequest(service, token, { path: `/${id}` })).json() as Promise<WireHook>;
 
 export async function storedHook({ store }: TestService, id: string): Promise<Hook> {
-  const hook = await store.hooks?.find(id);
+  const hook = await store.hooks.find(id);
   if (!hook) throw new Error('there is no such hook');
   return hook;
 }

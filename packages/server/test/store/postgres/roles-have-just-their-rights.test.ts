@@ -134,24 +134,24 @@ describe('leadtap_service', () => {
     const lead = { companyId: 'acme', id: 'x', fields: { email: 'ada@example.com' } };
     await store.writeLeads([lead]);
     const { removal } = store;
-    const found = (await removal?.scan({ emails: ['ADA@example.com'], phones: [] }, undefined))?.leads ?? [];
-    expect(await removal?.erase(found)).toBe(1);
+    const found = (await removal.scan({ emails: ['ADA@example.com'], phones: [] }, undefined)).leads;
+    expect(await removal.erase(found)).toBe(1);
     expect(await store.writeLeads([lead])).toMatchObject({ results: [{ kind: 'rejected' }] });
     expect(await store.writeLeads([lead], { allowErased: true })).toMatchObject({
       results: [{ kind: 'added' }],
     });
-    expect(await removal?.prune('acme', Date.now() + 60_000, 10)).toBe(1);
+    expect(await removal.prune('acme', Date.now() + 60_000, 10)).toBe(1);
   });
 
   test('can record, list and prune consumers', async () => {
     const store = await openAsService();
     await store.applyOrganisation(ORGANISATION);
     const { consumers } = store;
-    await consumers?.record([summary('boss', 't')]);
-    await consumers?.record([summary('boss', 't', { lastStatus: 304 })]);
+    await consumers.record([summary('boss', 't')]);
+    await consumers.record([summary('boss', 't', { lastStatus: 304 })]);
     const query = { limit: 10, maxPendingLeads: 10, now: 0 };
-    expect(await consumers?.list(query)).toMatchObject([{ tokenId: 't', polls: 2, lastStatus: 304 }]);
-    expect(await consumers?.prune(0, Date.now())).toBe(1);
+    expect(await consumers.list(query)).toMatchObject([{ tokenId: 't', polls: 2, lastStatus: 304 }]);
+    expect(await consumers.prune(0, Date.now())).toBe(1);
   });
 
   test('can subscribe, claim, settle, list, remove and prune hooks', async () => {
@@ -166,14 +166,14 @@ describe('leadtap_service', () => {
       baseUrl: 'https://b',
       since: undefined,
     } as const;
-    expect(await hooks?.subscribe({ id: 'a', ...hook }, 2)).toMatchObject({ kind: 'created' });
-    await hooks?.subscribe({ id: 'b', ...hook, url: 'https://c' }, 2);
-    expect(await hooks?.claim({ claimMs: 3, companies: 'all', limit: 2 })).toEqual([]);
-    const listed = (await hooks?.list({ now: 2, limit: 2 })) ?? [];
+    expect(await hooks.subscribe({ id: 'a', ...hook }, 2)).toMatchObject({ kind: 'created' });
+    await hooks.subscribe({ id: 'b', ...hook, url: 'https://c' }, 2);
+    expect(await hooks.claim({ claimMs: 3, companies: 'all', limit: 2 })).toEqual([]);
+    const listed = await hooks.list({ now: 2, limit: 2 });
     expect(listed).toHaveLength(2);
-    await hooks?.settle(listed.map(({ hook }) => ({ claimed: hook, progress: hook })));
-    expect(await hooks?.remove('a')).toBe(true);
-    expect(await hooks?.prune(1000)).toBe(1);
+    await hooks.settle(listed.map(({ hook }) => ({ claimed: hook, progress: hook })));
+    expect(await hooks.remove('a')).toBe(true);
+    expect(await hooks.prune(1000)).toBe(1);
   });
 
   test('can be the login of a move, which keeps the stamps of deleted companies', async () => {

@@ -44,7 +44,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   'an erased lead': {
     before: 'written',
-    change: async ({ removal }) => removal?.erase(await removal.findByIds(['known'])),
+    change: async ({ removal }) => removal.erase(await removal.findByIds(['known'])),
     after: 'rejected',
     lead: { id: 'known' },
   },
