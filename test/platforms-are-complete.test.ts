@@ -16,7 +16,7 @@ describe.each(PLATFORM_LIST)('$name', ({ id, name, hookHosts, downloads }) => {
     const files = [
       `integrations/${id}/test`,
       `docs/integrations/${id}.md`,
-      `packages/testing/pollers/platforms/${id}.ts`,
+      `integrations/${id}/test/poller.ts`,
       ...downloads.map((path) => `integrations/${id}/${path}`),
     ];
     expect(missing(files)).toEqual([]);

@@ -4,8 +4,7 @@ const require = createRequire(import.meta.url);
 
 /** The built piece, loaded in the way in which Activepieces loads it. */
 export const { leadtap } = require('../piece/dist/index.js') as typeof import('../piece/dist/index.js');
-export const { newLead, polling } =
-  require('../piece/dist/new-lead.js') as typeof import('../piece/dist/new-lead.js');
+export const { newLead } = require('../piece/dist/new-lead.js') as typeof import('../piece/dist/new-lead.js');
 export const { newLeadInstant } =
   require('../piece/dist/new-lead-instant.js') as typeof import('../piece/dist/new-lead-instant.js');
 export const { leadtapAuth } = require('../piece/dist/auth.js') as typeof import('../piece/dist/auth.js');

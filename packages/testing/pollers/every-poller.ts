@@ -1,22 +1,16 @@
-import type { OtherWayKey, OurWayKey } from './outcomes.ts';
-import {
-  activepiecesInstant,
-  activepiecesLastItem,
-  activepiecesPiece,
-  activepiecesTimeBased,
-} from './platforms/activepieces.ts';
-import { client, clientInstant } from './platforms/client.ts';
-import { makeApp, makeInstant } from './platforms/make.ts';
-import { n8nInstant, n8nLastTwoMinutes, n8nNode, n8nOwnClock } from './platforms/n8n.ts';
-import { nodeRedContextInMemory, nodeRedFlow, nodeRedInstant } from './platforms/node-red.ts';
-import { pipedreamSource } from './platforms/pipedream.ts';
+import { activepiecesInstant, activepiecesPiece } from '../../../integrations/activepieces/test/poller.ts';
+import { makeApp, makeInstant } from '../../../integrations/make/test/poller.ts';
+import { n8nInstant, n8nNode } from '../../../integrations/n8n/test/poller.ts';
+import { nodeRedFlow, nodeRedInstant } from '../../../integrations/node-red/test/poller.ts';
+import { pipedreamSource } from '../../../integrations/pipedream/test/poller.ts';
 import {
   powerAutomateConnector,
-  powerAutomateFirstElement,
   powerAutomateInstant,
-} from './platforms/power-automate.ts';
-import { workatoConnector, workatoInstant, workatoWholeSeconds } from './platforms/workato.ts';
-import { zapierApp, zapierInstant, zapierNewestPage } from './platforms/zapier.ts';
+} from '../../../integrations/power-automate/test/poller.ts';
+import { workatoConnector, workatoInstant } from '../../../integrations/workato/test/poller.ts';
+import { zapierApp, zapierInstant } from '../../../integrations/zapier/test/poller.ts';
+import { client, clientInstant } from './client.ts';
+import type { OurWayKey } from './outcomes.ts';
 import type { MakePoller } from './poller.ts';
 
 export const OUR_POLLERS: Readonly<Record<OurWayKey, MakePoller>> = {
@@ -37,15 +31,4 @@ export const OUR_POLLERS: Readonly<Record<OurWayKey, MakePoller>> = {
   nodeRedInstant,
   client,
   clientInstant,
-};
-
-export const OTHER_POLLERS: Readonly<Record<OtherWayKey, MakePoller>> = {
-  zapierNewestPage,
-  n8nOwnClock,
-  n8nLastTwoMinutes,
-  workatoWholeSeconds,
-  activepiecesTimeBased,
-  activepiecesLastItem,
-  powerAutomateFirstElement,
-  nodeRedContextInMemory,
 };

@@ -42,11 +42,6 @@ export interface Way {
   readonly outcomes: Readonly<Partial<Record<ScenarioKey, Outcome>>>;
 }
 
-export interface OtherWay extends Way {
-  /** What is wrong with it, and what to do instead. */
-  readonly advice: string;
-}
-
 const figure = (difference: Partial<Outcome>): Outcome => ({ ...ALL_WELL, ...difference });
 
 /** No losses except these. */
@@ -57,10 +52,6 @@ function wellBut(
   const tried = SCENARIO_KEYS.filter((key) => !notTried.includes(key));
   return Object.fromEntries(tried.map((key) => [key, figure(differences[key] ?? {})]));
 }
-
-/** Only these were tried. */
-const only = (differences: Partial<Record<ScenarioKey, Partial<Outcome>>>): Way['outcomes'] =>
-  Object.fromEntries(Object.entries(differences).map(([key, difference]) => [key, figure(difference)]));
 
 /**
  * These keep no position. If they read the leads of an event only when it has been repeated, 2 minutes later, they read them twice.
@@ -143,82 +134,4 @@ export const OUR_WAYS = {
   },
 } as const satisfies Record<string, Way>;
 
-/** What the platform or its users do without special care. */
-export const OTHER_WAYS = {
-  zapierNewestPage: {
-    name: 'Zapier, newest page only',
-    outcomes: wellBut(
-      {
-        burst: { lost: 2400 },
-        refusedBetweenPages: { lost: 150 },
-        refusedForTheHour: { lost: 140 },
-        serviceRestartsBetweenPages: { lost: 150 },
-      },
-      ['pollerKilledInBetween'],
-    ),
-    advice: 'It reads only the newest 100 leads.',
-  },
-  n8nOwnClock: {
-    name: "n8n, HTTP Request, n8n's clock",
-    outcomes: wellBut({
-      burst: { lost: 2400 },
-      equalMilliseconds: { twice: 60 },
-      refusedBetweenPages: { lost: 150 },
-      refusedForTheHour: { lost: 140 },
-      serviceRestartsBetweenPages: { lost: 150 },
-      pollerKilledInBetween: { twice: 40 },
-      clockAhead: { lost: 50 },
-      clockBehind: { twice: 150 },
-    }),
-    advice:
-      'It saves the time of its own clock, and reads one page. Save the `createdAt` of the last lead, and poll again while a page is full.',
-  },
-  n8nLastTwoMinutes: {
-    name: 'n8n, HTTP Request, "the last 2 minutes"',
-    outcomes: only({
-      burst: { lost: 2400 },
-      refusedOnce: { lost: 40 },
-      serviceRestarts: { lost: 80 },
-      pollerRestarts: { lost: 90 },
-      clockAhead: { lost: 50 },
-      clockBehind: { twice: 150 },
-    }),
-    advice: 'It saves no position, so every failed poll loses its leads.',
-  },
-  workatoWholeSeconds: {
-    name: 'Workato, cursor of whole seconds',
-    outcomes: only({ burst: { lost: 2400, failed: 3 }, equalMilliseconds: {}, refusedOnce: {} }),
-    advice:
-      'A cursor written with `iso8601` has no milliseconds, so it can repeat a page without end. Our connector saves `createdAt` unchanged.',
-  },
-  activepiecesTimeBased: {
-    name: 'Activepieces, TIMEBASED alone',
-    outcomes: wellBut({ pollerKilledInBetween: { lost: 40 }, clockAhead: { lost: 20 } }),
-    advice: 'It starts at the time of its own clock. Our piece starts at the time of the service.',
-  },
-  activepiecesLastItem: {
-    name: 'Activepieces, LAST_ITEM',
-    outcomes: wellBut({
-      burst: { lost: 2400 },
-      refusedBetweenPages: { lost: 150 },
-      refusedForTheHour: { lost: 140 },
-      serviceRestartsBetweenPages: { lost: 150 },
-      pollerKilledInBetween: { lost: 40 },
-    }),
-    advice: 'It reads only the newest 100 leads.',
-  },
-  powerAutomateFirstElement: {
-    name: 'Power Automate, whole pages',
-    outcomes: only({ clockAhead: { twice: 1125 }, refusedOnce: { twice: 3160 } }),
-    advice:
-      'It saves the oldest lead of a page, so every poll repeats leads. Our connector asks for one lead at a time.',
-  },
-  nodeRedContextInMemory: {
-    name: 'Node-RED, context in memory',
-    outcomes: only({ pollerRestarts: { lost: 110 }, serviceRestarts: {} }),
-    advice: 'After a restart the flow starts from the current time. Set `contextStorage`.',
-  },
-} as const satisfies Record<string, OtherWay>;
-
 export type OurWayKey = keyof typeof OUR_WAYS;
-export type OtherWayKey = keyof typeof OTHER_WAYS;

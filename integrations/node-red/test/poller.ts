@@ -1,10 +1,10 @@
 import type { Lead } from '@leadtap/contract';
-import { INSTANT_FLOW, NodeRed } from '../../../../integrations/node-red/test/node-red.ts';
-import type { Environment, MakePoller, Poller } from '../poller.ts';
-import { VirtualSleep } from '../virtual-sleep.ts';
+import type { MakePoller } from '../../../packages/testing/pollers/poller.ts';
+import { VirtualSleep } from '../../../packages/testing/pollers/virtual-sleep.ts';
+import { INSTANT_FLOW, NodeRed } from './node-red.ts';
 
-/** Our flow. Node-RED works on its context in memory and writes it to files, if configured, half a minute later. */
-function runFlow({ connection, handOn, store }: Environment, keepsContextInFiles: boolean): Poller {
+/** Our flow. Node-RED works on its context in memory and writes it to files half a minute later. */
+export const nodeRedFlow: MakePoller = ({ connection, handOn, store }) => {
   const env = { LEADTAP_URL: connection.baseUrl, LEADTAP_TOKEN: connection.token };
   let files: [string, unknown][] = [];
   let nodeRed = new NodeRed(env);
@@ -15,7 +15,7 @@ function runFlow({ connection, handOn, store }: Environment, keepsContextInFiles
     for (const { payload } of leads) handOn(payload as Lead);
     const written = [...nodeRed.context];
     store(() => {
-      if (keepsContextInFiles) files = written;
+      files = written;
     });
   };
   return {
@@ -25,12 +25,7 @@ function runFlow({ connection, handOn, store }: Environment, keepsContextInFiles
       nodeRed = new NodeRed(env, { context: new Map(files) });
     },
   };
-}
-
-export const nodeRedFlow: MakePoller = (environment) => runFlow(environment, true);
-
-/** As it is installed. */
-export const nodeRedContextInMemory: MakePoller = (environment) => runFlow(environment, false);
+};
 
 /** Our instant flow, with its context in files. */
 export const nodeRedInstant: MakePoller = ({ connection, now, handOn, store, untilHeld }) => {

@@ -1,27 +1,6 @@
-import type { Lead } from '@leadtap/contract';
-import { InstantZap } from '../../../../integrations/zapier/test/instant-zap.ts';
-import { ZapierPoller } from '../../../../integrations/zapier/test/zapier-poller.ts';
-import { readPage } from '../page.ts';
-import type { MakePoller } from '../poller.ts';
-
-/**
- * A Zap over the bare endpoint: Zapier asks for one page, starts the Zap for every `id` that is not in its table, and fills
- * the table without starting anything when the Zap is turned on. The table is Zapier's own and outlives every process.
- */
-export const zapierNewestPage: MakePoller = ({ connection, handOn, store }) => {
-  const seen = new Set<string>();
-  const unseen = async (): Promise<Lead[]> => {
-    const { leads } = await readPage(connection);
-    const newLeads = leads.filter(({ id }) => !seen.has(id));
-    store(() => newLeads.forEach(({ id }) => void seen.add(id)));
-    return newLeads;
-  };
-  return {
-    turnOn: async () => void (await unseen()),
-    poll: async () => (await unseen()).forEach(handOn),
-    restart: () => undefined,
-  };
-};
+import type { MakePoller } from '../../../packages/testing/pollers/poller.ts';
+import { InstantZap } from './instant-zap.ts';
+import { ZapierPoller } from './zapier-poller.ts';
 
 /** A Zap with our app. */
 export const zapierApp: MakePoller = ({ connection, handOn, store }) => {

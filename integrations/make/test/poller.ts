@@ -1,8 +1,8 @@
 import type { Lead } from '@leadtap/contract';
-import { InstantScenario } from '../../../../integrations/make/test/interpreter/instant-scenario.ts';
-import { listChoices, Scenario } from '../../../../integrations/make/test/interpreter/scenario.ts';
-import type { ReceivedEvent } from '../../integrations/hook-receiver.ts';
-import type { MakePoller } from '../poller.ts';
+import type { ReceivedEvent } from '../../../packages/testing/integrations/hook-receiver.ts';
+import type { MakePoller } from '../../../packages/testing/pollers/poller.ts';
+import { InstantScenario } from './interpreter/instant-scenario.ts';
+import { listChoices, Scenario } from './interpreter/scenario.ts';
 
 /** More than a page, so that a run reads several. */
 const LEADS_A_RUN = 500;

@@ -1,6 +1,6 @@
 import { type Checkpoint, newLeads } from '@leadtap/client';
-import type { Environment, MakePoller, Poller } from '../poller.ts';
-import { VirtualSleep } from '../virtual-sleep.ts';
+import type { Environment, MakePoller, Poller } from './poller.ts';
+import { VirtualSleep } from './virtual-sleep.ts';
 
 const never = <T>() => new Promise<T>(() => undefined);
 

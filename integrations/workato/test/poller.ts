@@ -1,21 +1,26 @@
-import { HOOKS_PATH, type Lead, MAX_LEADS_PER_PAGE } from '@leadtap/contract';
-import { respondWith } from '../../integrations/hook-receiver.ts';
-import { readPage } from '../page.ts';
-import type { Environment, MakePoller, Poller } from '../poller.ts';
+import { HOOKS_PATH, type Lead, MAX_LEADS_PER_PAGE, NEW_LEADS_PATH } from '@leadtap/contract';
+import { respondWith } from '../../../packages/testing/integrations/hook-receiver.ts';
+import type { Connection } from '../../../packages/testing/integrations/new-leads.ts';
+import type { MakePoller } from '../../../packages/testing/pollers/poller.ts';
+
+async function readPage({ baseUrl, token }: Connection, since?: string): Promise<readonly Lead[]> {
+  const query = new URLSearchParams(since === undefined ? {} : { since });
+  const headers = { authorization: `Bearer ${token}` };
+  const response = await fetch(`${baseUrl}${NEW_LEADS_PATH}?${query}`, { headers });
+  if (!response.ok) throw new Error(`answered with ${response.status}`);
+  return response.json() as Promise<readonly Lead[]>;
+}
 
 /**
  * A polling trigger of a custom connector: each call gets the closure that the last one returned, and is repeated at once
  * while `can_poll_more`. Workato makes a job of each event whose dedup key it has not seen; it keeps the closure and the
  * keys. The calls do what those of integrations/workato/connector.rb do.
  */
-function workatoTrigger(
-  { connection, handOn, store }: Environment,
-  cursorOf: (lead: Lead) => string,
-): Poller {
+export const workatoConnector: MakePoller = ({ connection, handOn, store }) => {
   const jobs = new Set<string>();
   let cursor = '';
   const keep = (lead: Lead | undefined) => {
-    const next = lead ? cursorOf(lead) : cursor;
+    const next = lead?.createdAt ?? cursor;
     store(() => {
       cursor = next;
     });
@@ -27,13 +32,13 @@ function workatoTrigger(
   };
   return {
     turnOn: async () => {
-      const { leads } = await readPage(connection);
+      const leads = await readPage(connection);
       for (const { automation_trigger_id } of leads) jobs.add(automation_trigger_id);
       keep(leads[0]);
     },
     poll: async () => {
       for (let canPollMore = true; canPollMore; ) {
-        const { leads } = await readPage(connection, { since: cursor });
+        const leads = await readPage(connection, cursor);
         leads.forEach(makeJob);
         keep(leads.at(-1));
         canPollMore = leads.length === MAX_LEADS_PER_PAGE;
@@ -41,15 +46,12 @@ function workatoTrigger(
     },
     restart: () => undefined,
   };
-}
-
-export const workatoConnector: MakePoller = (environment) =>
-  workatoTrigger(environment, ({ createdAt }) => createdAt);
+};
 
 /** The hybrid trigger: a poll follows events. Those of the 12 hours are left out. */
 export const workatoInstant: MakePoller = (environment) => {
   const { connection, receiver, untilSent } = environment;
-  const trigger = workatoTrigger(environment, ({ createdAt }) => createdAt);
+  const trigger = workatoConnector(environment);
   let hasEvents = false;
   receiver.respond = (response) => {
     hasEvents = true;
@@ -74,7 +76,3 @@ export const workatoInstant: MakePoller = (environment) => {
     },
   };
 };
-
-/** The cursor as connectors often write it, with `iso8601`: whole seconds. */
-export const workatoWholeSeconds: MakePoller = (environment) =>
-  workatoTrigger(environment, ({ createdAt }) => createdAt.replace(/\.\d+/, ''));

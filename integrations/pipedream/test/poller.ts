@@ -1,7 +1,7 @@
-import { PipedreamSource } from '../../../../integrations/pipedream/test/pipedream.ts';
-import { deferred } from '../../harness/deferred.ts';
-import type { MakePoller } from '../poller.ts';
-import { QUARTER_HOUR, QuarterHours } from '../quarter-hours.ts';
+import { deferred } from '../../../packages/testing/harness/deferred.ts';
+import type { MakePoller } from '../../../packages/testing/pollers/poller.ts';
+import { QUARTER_HOUR, QuarterHours } from '../../../packages/testing/pollers/quarter-hours.ts';
+import { PipedreamSource } from './pipedream.ts';
 
 /**
  * Our source, with the events that arrive while a poll of the world is under way, and its timer. Pipedream keeps its database, and

@@ -1,11 +1,7 @@
-import { makeInstantWorkflow } from '../../../../integrations/n8n/test/instant-workflow.ts';
-import { makeWorkflow } from '../../../../integrations/n8n/test/workflow.ts';
-import { readPage } from '../page.ts';
-import type { MakePoller } from '../poller.ts';
-import { VirtualSleep } from '../virtual-sleep.ts';
-
-const INTERVAL_MS = 2 * 60_000;
-const isoTime = (ms: number): string => new Date(ms).toISOString();
+import type { MakePoller } from '../../../packages/testing/pollers/poller.ts';
+import { VirtualSleep } from '../../../packages/testing/pollers/virtual-sleep.ts';
+import { makeInstantWorkflow } from './instant-workflow.ts';
+import { makeWorkflow } from './workflow.ts';
 
 /**
  * Our node. n8n begins to save what a trigger remembers, then starts the workflow, and waits for neither; what is tried here
@@ -55,35 +51,3 @@ export const n8nInstant: MakePoller = ({ connection, now, handOn, store, untilHe
     },
   };
 };
-
-/**
- * A workflow of a schedule, an HTTP Request node and a node that remembers in the workflow's static data when it asked, by
- * n8n's own clock, once the request has succeeded. n8n keeps static data when the workflow has ended.
- */
-export const n8nOwnClock: MakePoller = ({ connection, now, handOn, store }) => {
-  let askedAt = '';
-  return {
-    turnOn: async () => {
-      askedAt = isoTime(now());
-    },
-    poll: async () => {
-      const asksAt = isoTime(now());
-      const { leads } = await readPage(connection, { since: askedAt });
-      leads.forEach(handOn);
-      store(() => {
-        askedAt = asksAt;
-      });
-    },
-    restart: () => undefined,
-  };
-};
-
-/** The same without a memory: `since` is `{{ $now.minus({ minutes: 2 }) }}`. */
-export const n8nLastTwoMinutes: MakePoller = ({ connection, now, handOn }) => ({
-  turnOn: async () => undefined,
-  poll: async () => {
-    const { leads } = await readPage(connection, { since: isoTime(now() - INTERVAL_MS) });
-    leads.forEach(handOn);
-  },
-  restart: () => undefined,
-});

@@ -1,9 +1,8 @@
 import type { Lead } from '@leadtap/contract';
-import { InstantFlow } from '../../../../integrations/power-automate/test/instant-flow.ts';
-import { PollingTrigger } from '../../../../integrations/power-automate/test/power-automate.ts';
-import type { ReceivedEvent } from '../../integrations/hook-receiver.ts';
-import { readPage } from '../page.ts';
-import type { MakePoller } from '../poller.ts';
+import type { ReceivedEvent } from '../../../packages/testing/integrations/hook-receiver.ts';
+import type { MakePoller } from '../../../packages/testing/pollers/poller.ts';
+import { InstantFlow } from './instant-flow.ts';
+import { PollingTrigger } from './power-automate.ts';
 
 /** A flow with our connector: one lead a poll. Power Automate keeps the state. */
 export const powerAutomateConnector: MakePoller = ({ connection, handOn, store }) => {
@@ -35,24 +34,6 @@ export const powerAutomateInstant: MakePoller = ({ connection, now, handOn, rece
       for (const event of queue.splice(0)) await flow.receive(event);
       if (flow.failed.length > 0) throw new Error(flow.failed.splice(0).join());
     },
-    restart: () => undefined,
-  };
-};
-
-/** A connector as the wizard makes it: whole pages, and the state out of the first element of each. */
-export const powerAutomateFirstElement: MakePoller = ({ connection, handOn, store }) => {
-  let since = '';
-  const read = async () => {
-    const { leads } = await readPage(connection, since ? { since } : {});
-    const [first] = leads;
-    store(() => {
-      since = first?.createdAt ?? since;
-    });
-    return leads;
-  };
-  return {
-    turnOn: async () => void (await read()),
-    poll: async () => (await read()).forEach(handOn),
     restart: () => undefined,
   };
 };
