@@ -37,8 +37,6 @@ export async function generatedFiles(root: URL): Promise<readonly GeneratedFile[
     text: versions.textWithVersion(await read(path), project),
   }));
   const openapi = openApiDocument(version);
-  const docsStyle = `${await read('packages/server/assets/base.css')}${await read('tools/generate/docs-page/style.css')}`;
-  const docsScript = await read('tools/generate/docs-page/theme.js');
   const commandLine = 'docs/command-line.md';
   const configuration = 'docs/configuration.md';
   const httpApi = 'docs/http-api.md';
@@ -59,7 +57,7 @@ export async function generatedFiles(root: URL): Promise<readonly GeneratedFile[
     { path: 'packages/console/src/contract-texts.json', text: consoleTexts() },
     {
       path: 'packages/server/assets/docs.html',
-      text: docsPage(version, docsStyle, docsScript, await readRules(root)),
+      text: docsPage(version, await readRules(root)),
     },
     { path: 'docs/errors.md', text: errorsDocument() },
     { path: 'docs/integrations/pollers.md', text: pollersDocument() },

@@ -1,6 +1,6 @@
 import { LEADS_PATH, NEW_LEADS_PATH } from '@leadtap/contract';
 import { type OpenApiDocument, openApiDocument } from '@leadtap/contract/openapi';
-import { codeBlock, Html, html } from './html.ts';
+import { codeBlock, type Html, html } from './html.ts';
 import { intakeSection } from './intake-section.ts';
 import { pollingSection } from './polling-section.ts';
 import {
@@ -71,13 +71,8 @@ const DROP = html`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M12 2s7 7
 const navigation = html`<nav class="contents" aria-label="On this page"><ul>
 ${SECTIONS.map(([id, title]) => html`<li><a href="#${id}">${title}</a></li>\n`)}</ul></nav>`;
 
-/** `/docs`: one document without references to other files. The script remembers the theme; all else works without it. */
-export function docsPage(
-  version: string,
-  style: string,
-  script: string,
-  rules: readonly DiagnosisEntry[],
-): string {
+/** `/docs`. The server adds style and script, so that it is one document without references to other files. */
+export function docsPage(version: string, rules: readonly DiagnosisEntry[]): string {
   const document = openApiDocument(version, BASE_URL);
   const endpoint = `${BASE_URL}${NEW_LEADS_PATH}`;
   return html`<!doctype html>
@@ -89,8 +84,8 @@ export function docsPage(
 <meta name="description" content="${document.info.description}">
 <title>Leadtap: the API</title>
 <link rel="icon" href="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24'%3E%3Cpath fill='%230b7285' d='M12 1s8 8.2 8 14a8 8 0 0 1-16 0C4 9.2 12 1 12 1z'/%3E%3C/svg%3E">
-<style>${new Html(style)}</style>
-<script>${new Html(script)}</script>
+<style></style>
+<script></script>
 </head>
 <body>
 <a class="skip" href="#start">Skip to the content</a>

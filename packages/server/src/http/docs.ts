@@ -14,8 +14,14 @@ export interface DocsOptions {
   readonly hasConsole?: boolean;
 }
 
-/** Made by `npm run generate` from the contract. */
-const PAGE_FILE = new URL('../../assets/docs.html', import.meta.url);
+const readAsset = (name: string): string =>
+  readFileSync(new URL(`../../assets/${name}`, import.meta.url), 'utf8');
+
+/** `docs.html` is made by `npm run generate` from the contract. The page loads no other files. */
+const readPage = (): string =>
+  readAsset('docs.html')
+    .replace('<style>', (tag) => tag + readAsset('base.css') + readAsset('docs.css'))
+    .replace('<script>', (tag) => tag + readAsset('docs.js'));
 
 /** Around what of the page leads to the console. */
 const CONSOLE_LINKS = /<!--\/?console-->/;
@@ -51,7 +57,7 @@ export function docsEndpoints({
   hasIntake = false,
   hasConsole = false,
 }: DocsOptions): OpenEndpoint[] {
-  const [start = '', consoleLinks = '', end = ''] = readFileSync(PAGE_FILE, 'utf8').split(CONSOLE_LINKS);
+  const [start = '', consoleLinks = '', end = ''] = readPage().split(CONSOLE_LINKS);
   const page = start + (hasConsole ? consoleLinks : '') + end;
   const policy = contentSecurityPolicy(page);
 
