@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { exampleLead, MAX_LEADS_PER_PAGE } from '@leadtap/contract';
+import { MAX_LEADS_PER_PAGE, sampleLead } from '@leadtap/contract';
 import { expect, it } from 'vitest';
 import { FULL_PAGE, leadtap } from './piece.ts';
 
@@ -9,7 +9,7 @@ const manifestAt = (path: string): Record<string, Record<string, string>> =>
 it('has two triggers, whose sample is the lead of the documentation', () => {
   const triggers = Object.values(leadtap.triggers());
   expect(triggers.map(({ name }) => name)).toEqual(['new_lead_instant', 'new_lead']);
-  for (const { sampleData } of triggers) expect(sampleData).toEqual(exampleLead);
+  for (const { sampleData } of triggers) expect(sampleData).toEqual(sampleLead);
   expect(leadtap.metadata().auth).toBeDefined();
 });
 

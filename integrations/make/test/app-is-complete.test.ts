@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { exampleLead, MAX_LEADS_PER_PAGE, PROBLEMS } from '@leadtap/contract';
+import { MAX_LEADS_PER_PAGE, PROBLEMS, sampleLead } from '@leadtap/contract';
 import { Lead } from '@leadtap/contract/schemas';
 import { describe, expect, it } from 'vitest';
 import { fileOf, readApp } from './interpreter/app.ts';
@@ -54,7 +54,7 @@ describe.each([
   });
 
   it('has the lead of the documentation as its sample', () => {
-    expect(module.samples).toEqual(exampleLead);
+    expect(module.samples).toEqual(sampleLead);
   });
 
   it('takes a page for full when the contract says so', () => {

@@ -1,4 +1,4 @@
-import { exampleLead } from '@leadtap/contract';
+import { sampleLead } from '@leadtap/contract';
 import { Lead } from '@leadtap/contract/schemas';
 import type { INodeParameters } from 'n8n-workflow';
 import { Value } from 'typebox/value';
@@ -26,7 +26,7 @@ describe('the editor shows', () => {
     const workflow = await workflowOf(await startService(), { simplify: false });
     const [sample, ...others] = await workflow.fetchTestEvent();
     expect(others).toEqual([]);
-    expect(Object.keys(sample ?? {})).toEqual(Object.keys(exampleLead));
+    expect(Object.keys(sample ?? {})).toEqual(Object.keys(sampleLead));
     expect(Value.Check(Lead, sample)).toBe(true);
     expect(sample?.['fullName']).toContain('sample');
   });

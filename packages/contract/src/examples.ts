@@ -5,11 +5,8 @@ import { PROBLEMS, type ProblemCode, problemType } from './problems.ts';
 import { SINCE_EXAMPLE } from './query.ts';
 import type { Consumers, Hook, HookEvent, Lead, Problem, SubscribedHook, WrittenLeads } from './schemas.ts';
 
-/** A complete lead without nulls, for samples. */
+/** A complete lead without nulls. */
 export const sampleLead = Object.fromEntries(LEAD_FIELDS.map(({ name, sample }) => [name, sample])) as Lead;
-
-/** A complete lead, with one field that is unknown. */
-export const exampleLead: Lead = { ...sampleLead, phone2: null };
 
 /** What a test lead contains: a value in every field that a sender may set, and that it is a test. */
 export function testLeadFrom(sender: string) {

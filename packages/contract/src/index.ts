@@ -4,7 +4,6 @@ export {
   exampleConsumers,
   exampleHook,
   exampleHookEvent,
-  exampleLead,
   exampleNewLead,
   exampleProblem,
   exampleSubscribedHook,

@@ -1,5 +1,5 @@
 /** `GET {base_url}/automation/leads` in the OpenAPI description. */
-import { exampleLead } from './examples.ts';
+import { sampleLead } from './examples.ts';
 import { MAX_LEADS_PER_PAGE } from './limits.ts';
 import { acknowledgementHeaders, POLL_CODES, problemResponses } from './openapi-responses.ts';
 import type { Operation, Parameter, PathItem, Response } from './openapi-types.ts';
@@ -21,7 +21,7 @@ const responses: Readonly<Record<string, Response>> = {
       'application/json': {
         schema: { type: 'array', maxItems: MAX_LEADS_PER_PAGE, items: { $ref: '#/components/schemas/Lead' } },
         examples: {
-          leads: { summary: 'One lead', value: [exampleLead] },
+          leads: { summary: 'One lead', value: [sampleLead] },
           none: { summary: 'No lead in this part', value: [] },
         },
       },

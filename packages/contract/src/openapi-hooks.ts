@@ -3,8 +3,8 @@ import {
   exampleHook,
   exampleHookEvent,
   exampleHookRequest,
-  exampleLead,
   exampleSubscribedHook,
+  sampleLead,
 } from './examples.ts';
 import { headersOf } from './headers.ts';
 import { MAX_HOOK_BYTES, MAX_HOOKS_PER_USER } from './limits.ts';
@@ -195,6 +195,6 @@ export const leadCreated = webhook({
   operationId: 'leadCreated',
   summary: 'A new lead',
   description: `Sent to the URL of a subscription with \`"send": "lead"\`. The body is the lead as a poll returns it. ${CARRIED}`,
-  ...{ schema: 'Lead', example: exampleLead, repeated: 'lead' },
+  ...{ schema: 'Lead', example: sampleLead, repeated: 'lead' },
   gone: DISABLED,
 });

@@ -3,10 +3,10 @@ import {
   exampleHook,
   exampleHookEvent,
   exampleHookRequest,
-  exampleLead,
   exampleNewLead,
   exampleSubscribedHook,
   exampleWrittenLeads,
+  sampleLead,
 } from './examples.ts';
 import { componentHeaders, exampleRequestId, headersOfStatus } from './headers.ts';
 import { MAX_LEADS_PER_PAGE, MAX_WAIT_S } from './limits.ts';
@@ -110,8 +110,8 @@ function openApiSchema(schema: object): Schema {
 }
 
 const componentSchemas: Readonly<Record<ComponentName, Schema>> = {
-  Lead: { ...openApiSchema(Lead), examples: [exampleLead] },
-  LeadStatus: { ...openApiSchema(LeadStatus), examples: [exampleLead.status] },
+  Lead: { ...openApiSchema(Lead), examples: [sampleLead] },
+  LeadStatus: { ...openApiSchema(LeadStatus), examples: [sampleLead.status] },
   Problem: openApiSchema(Problem),
   ParameterError: openApiSchema(ParameterError),
   LeadError: openApiSchema(LeadError),
@@ -141,7 +141,7 @@ export type OpenApiDocument = OpenApi<
 const page: MediaType = {
   schema: { type: 'array', maxItems: MAX_LEADS_PER_PAGE, items: { $ref: '#/components/schemas/Lead' } },
   examples: {
-    leads: { summary: 'One new lead', value: [exampleLead] },
+    leads: { summary: 'One new lead', value: [sampleLead] },
     none: { summary: 'Nothing new', value: [] },
   },
 };

@@ -1,18 +1,18 @@
 import fc from 'fast-check';
 import { Check } from 'typebox/value';
 import { expect, test } from 'vitest';
-import { exampleLead } from '../src/index.ts';
+import { sampleLead } from '../src/index.ts';
 import { Lead, NewLead, NewLeadsQuery } from '../src/schemas.ts';
 import { matches, published } from './published-document.ts';
 
-const fieldName = fc.constantFrom(...Object.keys(exampleLead));
+const fieldName = fc.constantFrom(...Object.keys(sampleLead));
 const anything = fc.oneof(fc.constant(null), fc.constant('14:00'), fc.string(), fc.jsonValue());
 
 test('a lead fits the published schema exactly when it fits the schema of the code', () => {
   const verdicts = new Set<boolean>();
   fc.assert(
     fc.property(fieldName, anything, (name, value) => {
-      const lead = { ...exampleLead, [name]: value };
+      const lead = { ...sampleLead, [name]: value };
       const verdict = Check(Lead, lead);
       verdicts.add(verdict);
       expect(matches({ $ref: '#/components/schemas/Lead' }, lead)).toBe(verdict);
@@ -23,8 +23,8 @@ test('a lead fits the published schema exactly when it fits the schema of the co
 });
 
 test('a lead without one of its fields fits neither', () => {
-  for (const missing of Object.keys(exampleLead)) {
-    const lead = Object.fromEntries(Object.entries(exampleLead).filter(([name]) => name !== missing));
+  for (const missing of Object.keys(sampleLead)) {
+    const lead = Object.fromEntries(Object.entries(sampleLead).filter(([name]) => name !== missing));
     expect([missing, matches({ $ref: '#/components/schemas/Lead' }, lead), Check(Lead, lead)]).toEqual([
       missing,
       false,
@@ -34,7 +34,7 @@ test('a lead without one of its fields fits neither', () => {
 });
 
 test('a field that a later version adds fits the published schema, but not the schema of the code', () => {
-  const lead = { ...exampleLead, status: { ...exampleLead.status, added: 1 }, added: 1 };
+  const lead = { ...sampleLead, status: { ...sampleLead.status, added: 1 }, added: 1 };
   expect([matches({ $ref: '#/components/schemas/Lead' }, lead), Check(Lead, lead)]).toEqual([true, false]);
 });
 

@@ -1,5 +1,5 @@
 import { createServer, type RequestListener } from 'node:http';
-import { exampleLead } from '@leadtap/contract';
+import { sampleLead } from '@leadtap/contract';
 import { onTestFinished } from 'vitest';
 
 /** A 200 of something else than Leadtap: a maintenance page, a sign-in page, another program at a wrong address. */
@@ -16,7 +16,7 @@ const HTML = '<!doctype html><title>Back soon</title>';
 const NEXT =
   '<http://127.0.0.1/automation/new-leads?since=2020-01-01T00%3A00%3A00.000Z&limit=100>; rel="next"';
 const PREVIOUS = NEXT.replace('next', 'prev');
-const LEADS = JSON.stringify([exampleLead]);
+const LEADS = JSON.stringify([sampleLead]);
 
 /** What no client and no integration may take for a page of leads. */
 export const FOREIGN_ANSWERS: readonly ForeignAnswer[] = [
@@ -34,16 +34,16 @@ export const FOREIGN_ANSWERS: readonly ForeignAnswer[] = [
   {
     name: 'an array of things with createdAt alone',
     type: JSON_TYPE,
-    body: JSON.stringify([{ id: 1, createdAt: exampleLead.createdAt }]),
+    body: JSON.stringify([{ id: 1, createdAt: sampleLead.createdAt }]),
     link: NEXT,
   },
   {
     name: 'an array of things with automation_trigger_id alone',
     type: JSON_TYPE,
-    body: JSON.stringify([{ id: 1, automation_trigger_id: exampleLead.automation_trigger_id }]),
+    body: JSON.stringify([{ id: 1, automation_trigger_id: sampleLead.automation_trigger_id }]),
     link: NEXT,
   },
-  { name: 'a lead and something else', type: JSON_TYPE, body: JSON.stringify([exampleLead, {}]), link: NEXT },
+  { name: 'a lead and something else', type: JSON_TYPE, body: JSON.stringify([sampleLead, {}]), link: NEXT },
   { name: 'an empty body', type: JSON_TYPE, body: '' },
   { name: 'an empty body without a type', body: '' },
   { name: 'a maintenance page that is declared as JSON', type: JSON_TYPE, body: HTML },

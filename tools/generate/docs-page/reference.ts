@@ -1,5 +1,4 @@
 import {
-  exampleLead,
   NEW_LEADS_PATH,
   type OpenApiDocument,
   type Parameter,
@@ -9,6 +8,7 @@ import {
   type ProblemEntry,
   type Schema,
   SINCE_FORMS,
+  sampleLead,
   USER_LIMITS_TEXT,
 } from '@leadtap/contract';
 import { codeBlock, type Html, html, named, prose, table } from './html.ts';
@@ -70,16 +70,16 @@ export const schemaTable = (caption: string, schema: Schema): Html =>
 export function leadSection({ components: { schemas } }: OpenApiDocument): Html {
   const rows = fieldRows(
     { ...schemas.Lead, properties: { ...schemas.Lead.properties, status: schemas.LeadStatus } },
-    exampleLead,
+    sampleLead,
   );
   return html`<section aria-labelledby="lead">
 <h2 id="lead">The lead</h2>
 <p>The response is a JSON array of leads. Each lead has these ${rows.length} fields, always all of them, in this order. All times are UTC.</p>
 ${table({ kind: 'fields', caption: 'Fields of a lead', columns: COLUMNS, rows })}
-${table({ kind: 'fields', caption: 'Fields of status', columns: COLUMNS, rows: fieldRows(schemas.LeadStatus, exampleLead.status) })}
+${table({ kind: 'fields', caption: 'Fields of status', columns: COLUMNS, rows: fieldRows(schemas.LeadStatus, sampleLead.status) })}
 <details>
 <summary>A complete lead</summary>
-${codeBlock(JSON.stringify(exampleLead, null, 2))}
+${codeBlock(JSON.stringify(sampleLead, null, 2))}
 </details>
 </section>`;
 }

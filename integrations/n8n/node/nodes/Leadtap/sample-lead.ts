@@ -7,7 +7,7 @@ export const SAMPLE_LEAD = {
   lastName: 'Moreau',
   fullName: 'Ada Moreau (sample)',
   phone1: '+33 1 70 18 99 00',
-  phone2: null,
+  phone2: '+33 6 39 98 12 34',
   email: 'ada.moreau@example.com',
   address: '12 Rue des Lilas, Lyon',
   postalCode: '69003',
