@@ -57,7 +57,6 @@ interface Poller {
 }
 
 export const BARE = 'bare node:http server';
-export const FLOOR = 'the parts of a poll without a store';
 export const HAND_WRITTEN = 'hand-written poll (node:http, pg)';
 
 /** The users in turn: company by company, so that neighbours in a batch are of different companies. */
@@ -119,38 +118,34 @@ const record = (port: number, token: string, query: string): Promise<Recorded> =
 const OF_NODE = ['connection', 'keep-alive'];
 const namesOf = ({ headers }: Recorded): string => headers.filter((_, n) => n % 2 === 0).join();
 
-/** A bare server and a floor: one process for each response, which is that of `instance`. */
-async function startRecorded(
+/** A bare server: one process for each response, which is that of `instance`. */
+async function startBare(
   bench: Bench,
   instance: Instance,
   poller: Poller,
   requests: Record<Kind, Requests>,
-): Promise<Contestant[]> {
-  const start = async (server: 'bare' | 'floor', kind: Kind): Promise<Target> => {
+): Promise<Contestant> {
+  const start = async (kind: Kind): Promise<Target> => {
     const recorded = await record(instance.port, poller.token, QUERIES[kind](poller, 0));
     const kept = recorded.headers.flatMap((name, n) =>
       n % 2 === 0 && !OF_NODE.includes(name.toLowerCase()) ? [name, recorded.headers[n + 1] ?? ''] : [],
     );
     const file = `${bench.folder}/recorded-${kind}.json`;
     writeFileSync(file, JSON.stringify({ ...recorded, headers: kept }));
-    const target = await startServer(bench.cleanup, server, file);
+    const target = await startServer(bench.cleanup, 'bare', file);
     const copy = await record(target.port, poller.token, QUERIES[kind](poller, 0));
     if (namesOf(copy) !== namesOf(recorded) || copy.body !== recorded.body)
-      throw new Error(`the ${server} server sends ${namesOf(copy)}, the service ${namesOf(recorded)}`);
+      throw new Error(`the bare server sends ${namesOf(copy)}, the service ${namesOf(recorded)}`);
     return target;
   };
-  const bare = { empty: await start('bare', 'empty'), page: await start('bare', 'page') };
-  const floor = { empty: await start('floor', 'empty'), page: await start('floor', 'page') };
+  const bare = { empty: await start('empty'), page: await start('page') };
   const { empty, page, cold } = requests;
-  return [
-    {
-      name: BARE,
-      requests: copyPositions({ empty, page, cold }),
-      targets: { ...bare, cold: bare.empty },
-      ...bare.empty,
-    },
-    { name: FLOOR, requests: copyPositions({ empty, page }), targets: floor, ...floor.empty },
-  ];
+  return {
+    name: BARE,
+    requests: copyPositions({ empty, page, cold }),
+    targets: { ...bare, cold: bare.empty },
+    ...bare.empty,
+  };
 }
 
 async function startHandWritten(
@@ -193,7 +188,7 @@ export async function startContestants(bench: Bench): Promise<Contestant[]> {
         const pollers = await findPollers(instance, dataset);
         requests = writeKinds(bench, checkout.name, pollers, ({ token }, query) => pollRequest(token, query));
         if (n === 0 && pollers[0]) {
-          contestants.push(...(await startRecorded(bench, instance, pollers[0], requests)));
+          contestants.push(await startBare(bench, instance, pollers[0], requests));
           if (isChosen('postgres')) contestants.push(await startHandWritten(bench, dataset, pollers));
         }
       }

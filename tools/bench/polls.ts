@@ -2,7 +2,6 @@ import { type Bench, isIncluded, measureInTurns, type Result, type Section } fro
 import {
   BARE,
   type Contestant,
-  FLOOR,
   HAND_WRITTEN,
   KINDS,
   type Kind,
@@ -188,7 +187,7 @@ function pictureOf(figures: readonly Figures[]): string | undefined {
   const panels = (['empty', 'page'] as const).map((kind) => ({
     title: kind === 'empty' ? 'a poll that finds nothing new' : 'a full page of 100 leads',
     bars: figures
-      .filter((figure) => figure.kind === kind && figure.contestant !== FLOOR)
+      .filter((figure) => figure.kind === kind)
       .map(({ contestant, perSecond, rateOfBare }): Bar => {
         const color = contestant === BARE ? 'bare' : contestant.startsWith('Leadtap') ? 'leadtap' : 'other';
         const note = color === 'bare' ? 'the limit' : `${rateOfBare.median.toFixed(2)} of it`;

@@ -7,7 +7,7 @@ import type { Target } from '../wrk.ts';
 /** A server to compare with, in a process of its own. */
 export async function startServer(
   cleanup: Cleanup,
-  name: 'bare' | 'floor' | 'hand-written',
+  name: 'bare' | 'hand-written',
   argument: string,
 ): Promise<Target> {
   const file = fileURLToPath(new URL(`./${name}.js`, import.meta.url));
