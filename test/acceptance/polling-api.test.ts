@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import process from 'node:process';
 import type { Problem } from '@leadtap/contract';
 import { Lead } from '@leadtap/contract/schemas';
@@ -228,18 +227,5 @@ describe('the limits of a user', () => {
 
   it('do not affect another user', async () => {
     expect((await poll('COMPANY')).status).toBe(200);
-  });
-});
-
-describe('the inventory in README.md', () => {
-  const read = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
-
-  it('names every test of this file', () => {
-    const tests = [...read('./polling-api.test.ts').matchAll(/^ {2}it\('([^']+)'/gm)].map(
-      ([, title]) => title,
-    );
-    const rows = [...read('./README.md').matchAll(/^\|[^|]+\|([^|]+)\|$/gm)].map(([, cell]) => cell?.trim());
-    // After the heading and the line below it.
-    expect(rows.slice(2)).toEqual(tests);
   });
 });

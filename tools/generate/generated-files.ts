@@ -12,6 +12,7 @@ import * as integrations from './integration-fields.ts';
 import { hookHostList, platformTable } from './platform-tables.ts';
 import { pollersDocument } from './pollers-document.ts';
 import { replaceSection } from './source-text.ts';
+import { variableTable } from './variable-table.ts';
 import * as versions from './versions.ts';
 
 export interface GeneratedFile {
@@ -67,7 +68,11 @@ export async function generatedFiles(root: URL): Promise<readonly GeneratedFile[
     },
     {
       path: configuration,
-      text: await withSection(configuration, 'hook hosts', `\n${hookHostList()}\n`),
+      text: replaceSection(
+        await withSection(configuration, 'hook hosts', `\n${hookHostList()}\n`),
+        'variables',
+        `\n${await variableTable(root)}\n`,
+      ),
     },
     {
       path: integrationsIndex,

@@ -112,10 +112,3 @@ it.each([...new Set(Object.values(PROBLEMS).map(({ status }) => status))])(
     expect(error?.[`${status}`]?.type ?? error?.type).toBe(TYPES[status]);
   },
 );
-
-it('the parts of the app are listed in its README', () => {
-  const readme = readFileSync(fileOf('README.md'), 'utf8');
-  const { connection = {}, module = {}, webhook = {} } = app.manifest.components;
-  for (const { codeFiles } of [connection, module, webhook].flatMap((kind) => Object.values(kind)))
-    for (const path of Object.values(codeFiles)) expect(readme).toContain(path);
-});

@@ -52,8 +52,3 @@ describe('a request that a converter makes of the description', () => {
     expect(errors?.[0]?.detail).toMatch(/ISO 8601 date-time, such as \d{4}-/);
   });
 });
-
-test('the description names the request headers of docs/http-api.md and a contact', () => {
-  expect(Object.keys(headers)).toEqual(['If-None-Match', 'Prefer', 'X-Request-Id']);
-  expect(published.info.contact.name).toMatch(/operator/);
-});

@@ -8,16 +8,6 @@ const variables = Object.values(VARIABLES).map((variable) => ({
   default: 'default' in variable ? variable.default : undefined,
 }));
 
-test('docs/configuration.md has a row for each variable and no other', () => {
-  const rows = read('docs/configuration.md').match(/^\| `LEADTAP_\w+` \| (none|`[^`]+`) \| [^|]+ \|$/gm);
-  expect(rows).toEqual(
-    variables.map(
-      ({ name, default: text, meaning }) =>
-        `| \`${name}\` | ${text === undefined ? 'none' : `\`${text}\``} | ${meaning} |`,
-    ),
-  );
-});
-
 test('.env.example has every variable with its meaning and its default', () => {
   const entries = [...read('.env.example').matchAll(/^# (.+)\n# (LEADTAP_\w+)=(.*)$/gm)];
   expect(entries.map(([, meaning, name]) => ({ meaning, name }))).toEqual(

@@ -1,7 +1,6 @@
 import {
   ConsumerRecorder,
   type ExternalTokens,
-  FAILED_TOKEN_POLICIES,
   issueToken,
   type JwksLocation,
   type JwksTiming,
@@ -17,7 +16,6 @@ import {
   type TokenGrant,
   type TokenSources,
   TokenVerificationUnavailableError,
-  USER_POLICIES,
 } from 'leadtap';
 import { expect, expectTypeOf, it } from 'vitest';
 
@@ -43,9 +41,4 @@ it('every error that a function of the surface throws', async () => {
   const make = () => makeVerifyToken({ keys, external, clock: () => 0 });
   expect(make).toThrow(JwksUnavailableError);
   expect(make).toThrow(TokenVerificationUnavailableError);
-});
-
-it('the policies that the limiters have unless they are given others', () => {
-  expect(USER_POLICIES.map(({ name }) => name)).toEqual(['minute', 'hour']);
-  expect(FAILED_TOKEN_POLICIES.map(({ name }) => name)).toEqual(['failed-tokens']);
 });

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { openSqliteStore, type SqliteOptions, type Store, StoreUnavailableError } from 'leadtap';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { isRevoked } from '../../../../store-conformance/src/sample.ts';
 import { manualClock } from '../../../../testing/harness/manual-clock.ts';
 import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
 import { tempFolder } from '../../../../testing/harness/temp-folder.ts';
@@ -89,13 +88,6 @@ describe('while a writer is stuck with the lock', () => {
     expect((await poll(store)).readAt).toBe(clock());
   });
 
-  it('users and tokens are found at once', async () => {
-    const { file, store } = await open({ pollLockWaitMs: 0 });
-    holdLock(file);
-    expect(await store.findUser('boss')).toMatchObject({ id: 'boss' });
-    expect(await isRevoked(store, 'token')).toBe(false);
-  });
-
   it('a write fails with "unavailable" and writes nothing', async () => {
     const { file, store } = await open();
     const writer = holdLock(file);
@@ -128,14 +120,6 @@ describe('when the lock is released', () => {
     const waiting = poll(store);
     writer.exec('COMMIT');
     expect(await waiting).toMatchObject({ readAt: clock(), locked: true });
-  });
-
-  it('a write that waits for it is written', async () => {
-    const { file, store } = await open({ writeLockWaitMs: 60_000 });
-    const writer = holdLock(file);
-    const waiting = write(store, 'patient');
-    writer.exec('COMMIT');
-    expect(await waiting).toMatchObject({ results: [{ kind: 'added', id: 'patient' }] });
   });
 
   it('a store whose write timed out works as before', async () => {
