@@ -1,6 +1,6 @@
 import { RATE_LIMITS, USER_WINDOWS } from '@leadtap/contract';
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../clock.ts';
-import { GenerationCache } from '../generation-cache.ts';
 
 /** A limit: at most `quota` requests in a window of `windowS` seconds. */
 export interface Policy {
@@ -72,7 +72,7 @@ export function toVerdict(
 }
 
 /**
- * So many users or addresses that were active last are counted, with about 120 bytes each, and at most twice as many. With more,
+ * So many users or addresses that were active last are counted, with about 200 bytes each. With more,
  * those that have been inactive for longest are evicted. They then have their full quota again, which is better than to reject a
  * user who has not used it up. An installation with more active users shares its limits over Redis, which counts all of them.
  */
@@ -85,12 +85,12 @@ type Windows = number[];
 export class MemoryLimiter implements Limiter {
   readonly #policies: readonly Policy[];
   readonly #clock: Clock;
-  readonly #windows: GenerationCache<Windows>;
+  readonly #windows: LRUCache<string, Windows>;
 
   constructor(policies: readonly Policy[], clock: Clock, maxKeys: number = MAX_KEYS) {
     this.#policies = policies;
     this.#clock = clock;
-    this.#windows = new GenerationCache(maxKeys);
+    this.#windows = new LRUCache({ maxSize: maxKeys, sizeCalculation: () => 1 });
   }
 
   consume(key: string, units = 1): Verdict {

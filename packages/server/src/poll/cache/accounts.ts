@@ -1,10 +1,10 @@
+import { LRUCache } from 'lru-cache';
 import { PROFESSIONAL, type VerifiedToken } from '../../accounts/records.ts';
 import type { Account } from '../../accounts/store.ts';
-import { GenerationCache } from '../../generation-cache.ts';
 import { mayPoll, type PollingUser } from '../../leads/access.ts';
 
 export interface AccountLimits {
-  /** Of the tokens with their users that were used last. Those that were used before them take as much again at most. */
+  /** Of the tokens with their users that were used last. */
   readonly maxAccountBytes: number;
 }
 
@@ -18,14 +18,11 @@ class CachedAccount {
   readonly key: string;
   readonly userId: string;
   readonly place: Place;
-  /** The account of another token of the user. */
-  next: CachedAccount | undefined;
 
-  constructor(key: string, userId: string, place: Place, next: CachedAccount | undefined) {
+  constructor(key: string, userId: string, place: Place) {
     this.key = key;
     this.userId = userId;
     this.place = place;
-    this.next = next;
   }
 
   get user(): PollingUser {
@@ -39,13 +36,16 @@ const MAX_SHARED_PLACES = 10_000;
 
 /** A cache of tokens with their users. Unknown users and revoked tokens are not cached: they must not evict the others. */
 export class AccountCache {
-  readonly #byToken: GenerationCache<CachedAccount>;
-  /** The first account of each user. */
-  readonly #byUser = new Map<string, CachedAccount>();
+  readonly #byToken: LRUCache<string, CachedAccount>;
+  readonly #byUser = new Map<string, CachedAccount[]>();
   readonly #places = new Map<string, Place>();
 
   constructor({ maxAccountBytes }: AccountLimits) {
-    this.#byToken = new GenerationCache(maxAccountBytes, estimateBytes, (account) => this.#unlink(account));
+    this.#byToken = new LRUCache({
+      maxSize: maxAccountBytes,
+      sizeCalculation: estimateBytes,
+      dispose: (account) => this.#unlink(account),
+    });
   }
 
   find(token: VerifiedToken): CachedAccount | undefined {
@@ -57,40 +57,31 @@ export class AccountCache {
   set(token: VerifiedToken, { user, isRevoked }: Account): void {
     const { userId } = token;
     if (isRevoked || user?.id !== userId) return;
-    const key = keyOf(token);
-    this.invalidateToken(key);
-    const account = new CachedAccount(key, userId, this.#placeOf(user), this.#byUser.get(userId));
-    this.#byUser.set(userId, account);
-    this.#byToken.set(key, account);
+    const account = new CachedAccount(keyOf(token), userId, this.#placeOf(user));
+    this.#byToken.set(account.key, account);
+    const others = this.#byUser.get(userId);
+    if (others) others.push(account);
+    else this.#byUser.set(userId, [account]);
   }
 
   invalidateUser(userId: string): void {
-    for (let account = this.#byUser.get(userId); account; account = account.next) {
-      account.isCurrent = false;
-      this.#byToken.delete(account.key);
-    }
-    this.#byUser.delete(userId);
+    for (const { key } of this.#byUser.get(userId)?.slice() ?? []) this.#byToken.delete(key);
   }
 
   invalidateToken(tokenId: string): void {
-    const account = this.#byToken.delete(tokenId);
-    if (account) this.#unlink(account);
+    this.#byToken.delete(tokenId);
   }
 
   invalidateAll(): void {
-    for (const userId of this.#byUser.keys()) this.invalidateUser(userId);
+    this.#byToken.clear();
     this.#places.clear();
   }
 
   #unlink(account: CachedAccount): void {
     account.isCurrent = false;
-    const { userId, next } = account;
-    let previous = this.#byUser.get(userId);
-    if (previous !== account) {
-      while (previous && previous.next !== account) previous = previous.next;
-      if (previous) previous.next = next;
-    } else if (next) this.#byUser.set(userId, next);
-    else this.#byUser.delete(userId);
+    const accounts = this.#byUser.get(account.userId) ?? [];
+    accounts.splice(accounts.indexOf(account), 1);
+    if (accounts.length === 0) this.#byUser.delete(account.userId);
   }
 
   #placeOf(user: PollingUser): Place {
@@ -109,7 +100,7 @@ export class AccountCache {
 const keyOf = ({ userId, tokenId }: VerifiedToken): string => tokenId ?? `\0${userId}`;
 
 /** About what V8 uses for an entry beside the characters of its strings. */
-const OVERHEAD_BYTES = 140;
+const OVERHEAD_BYTES = 230;
 
 function estimateBytes({ userId, place }: CachedAccount, key: string): number {
   const { companyId, branchId, departmentId } = place;

@@ -25,7 +25,7 @@ const MIB = 1024 * 1024;
 
 const CACHE_LIMITS: CacheLimits = {
   /** About 100,000 tokens and users with ids of usual length. */
-  maxAccountBytes: 22 * MIB,
+  maxAccountBytes: 32 * MIB,
   maxFeedBytes: 16 * MIB,
 };
 
