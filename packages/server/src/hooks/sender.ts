@@ -34,8 +34,7 @@ import {
 
 export interface HookSenderOptions extends EventOptions {
   readonly store: Pick<HookStore, 'now' | 'claim' | 'readLead' | 'settle' | 'remove' | 'prune' | 'hasHooks'>;
-  /** Undefined: the store does not track changes, and all hooks are examined every second. */
-  readonly changes: ChangeSource | undefined;
+  readonly changes: ChangeSource;
   readonly delivery: Delivery;
   /** Whether polls are recorded. */
   readonly hasConsumers: boolean;
@@ -95,7 +94,7 @@ export class HookSender {
     this.#places = new Places(delivery.maxInFlight);
     watchReserved?.('webhook_places', () => delivery.maxInFlight - this.#places.free);
     this.#leadQueue = new PacedQueue(PAUSE_FACTOR, options.processorMs);
-    options.changes?.onChanges((changes) => {
+    options.changes.onChanges((changes) => {
       const appended = changes?.filter(({ kind }) => kind === 'leads-appended').map(({ id }) => id);
       // Undefined: anything may have changed.
       this.#update(examine(this.#state, appended ?? 'all'));
@@ -170,15 +169,15 @@ export class HookSender {
   }
 
   async #readChanges(): Promise<void> {
-    await this.#options.changes?.readChanges();
+    await this.#options.changes.readChanges();
     this.#update({ readAt: performance.now() });
   }
 
   /** Claims until nothing is due, or all places are taken: the next claim continues. */
   async #claim(): Promise<void> {
-    const { store, changes } = this.#options;
+    const { store } = this.#options;
     const { companies } = this.#state;
-    this.#update({ companies: changes ? new Set() : 'all', claimedAt: performance.now() });
+    this.#update({ companies: new Set(), claimedAt: performance.now() });
     let isComplete = false;
     try {
       while (!isComplete && !this.#isStopped) {

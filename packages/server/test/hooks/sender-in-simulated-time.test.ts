@@ -124,18 +124,6 @@ describe('the load on the database', () => {
     expect(store.prune.mock.calls[0]?.[0]).toBeCloseTo(START - 90 * 86_400_000, -3);
   });
 
-  it('is one claim of all hooks a second if the store tracks no changes', async () => {
-    const { start, add, addLead, advance, store, posts } = simulateSender({ tracksChanges: false });
-    add('a', 'acme');
-    await start();
-    store.claim.mockClear();
-    addLead('acme');
-    await advance(10_000);
-    expect(posts).toHaveLength(1);
-    expect(store.claim.mock.calls.length).toBeLessThanOrEqual(10);
-    expect(store.claim.mock.calls.every(([{ companies }]) => companies === 'all')).toBe(true);
-  });
-
   it('is one attempt a second and one line in the log while the database fails', async () => {
     const { start, add, addLead, advance, store, readChanges, warn, posts } = simulateSender();
     add('a', 'acme');

@@ -70,12 +70,7 @@ interface Post {
   end(outcome: Outcome | 'aborted'): void;
 }
 
-interface SenderSetup {
-  readonly maxInFlight?: number;
-  readonly tracksChanges?: boolean;
-}
-
-export function simulateSender({ maxInFlight = 40, tracksChanges = true }: SenderSetup = {}) {
+export function simulateSender({ maxInFlight = 40 } = {}) {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'], now: 0 });
   const store = new SimulatedStore();
   const posts: Post[] = [];
@@ -104,7 +99,7 @@ export function simulateSender({ maxInFlight = 40, tracksChanges = true }: Sende
   const [warn, info] = [vi.fn(), vi.fn()];
   const sender = new HookSender({
     ...{ store, delivery, hasConsumers: false, log: { warn, info }, processorMs: () => 0 },
-    changes: tracksChanges ? { readChanges, onChanges } : undefined,
+    changes: { readChanges, onChanges },
     ...{ hosts: ['a.test'], signingSecrets: [], publicUrl: undefined, version: '1' },
   });
   /** In steps that are shorter than every time of the sender. */
