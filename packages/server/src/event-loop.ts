@@ -36,9 +36,6 @@ const turns = new CompanyQueue();
  */
 export const takeTurn = (companyId = ''): Promise<void> => turns.run(companyId, () => nextTurn());
 
-/** Runs synchronous work, and adds its processor time. */
-type Measure = <Result>(work: () => Result) => Result;
-
 /**
  * Work without end, such as leads for fast receivers: one piece at a time, and after each a pause that is a multiple of its processor time,
  * so that a part of the processor is left for all else.
@@ -53,21 +50,14 @@ export class PacedQueue {
     this.#processorMs = processorMs;
   }
 
-  /** Runs a piece in a turn of the event loop. Only what is measured counts for the pause. */
-  run<Result>(companyId: string, piece: (measure: Measure) => Promise<Result>): Promise<Result> {
+  /** Runs a piece in a turn of the event loop. What other requests use meanwhile counts too: the pause is longer while there are many. */
+  run<Result>(companyId: string, piece: () => Promise<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
       void this.#queue.run(companyId, async () => {
-        let spentMs = 0;
-        const measure: Measure = (work) => {
-          const before = this.#processorMs();
-          try {
-            return work();
-          } finally {
-            spentMs += this.#processorMs() - before;
-          }
-        };
         await takeTurn(companyId);
-        await piece(measure).then(resolve, reject);
+        const before = this.#processorMs();
+        await piece().then(resolve, reject);
+        const spentMs = this.#processorMs() - before;
         if (spentMs > 0) await delay(spentMs * this.#pauseFactor);
       });
     });

@@ -36,15 +36,15 @@ export async function sendLeads(
   let claim: BegunClaim | undefined;
   let accepted: Accepted;
   for (;;) {
-    const begun = await queue.run(companyId, async (measure) => {
+    const begun = await queue.run(companyId, async () => {
       claim ??= await options.begin();
       const { due, mayBegin } = claim;
       if (!mayBegin()) return 'time-over';
       const after = accepted?.createdAt ?? hook.announcedThrough;
-      const lead = await measure(() => store.readLead(due.hook, after));
+      const lead = await store.readLead(due.hook, after);
       if (!lead) return 'all-sent';
       if (!mayBegin()) return 'time-over';
-      const response = measure(() => postMessage(delivery, due, leadMessage(hook, lead), options));
+      const response = postMessage(delivery, due, leadMessage(hook, lead), options);
       return { createdAt: lead.createdAt, response };
     });
     if (typeof begun === 'string') return toSent(accepted, { kind: begun });
