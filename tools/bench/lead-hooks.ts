@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { SubscribedHook } from '@leadtap/contract';
 import { type Bench, makeDataset, measureStores, openStore, type Result, type Section } from './bench.ts';
 import { STORES } from './contestants.ts';
-import { companyId, leadOf, type Shape, sinceQuery, userId, WHOLE_COMPANY } from './data.ts';
+import { companyId, leadOf, type Shape, userId, WHOLE_COMPANY } from './data.ts';
 import { atLeast, atMost, median, millis, percentile, whole } from './report.ts';
 import { type Checkout, type Instance, serve } from './service.ts';
 import { TARGETS } from './targets.ts';
@@ -78,6 +78,8 @@ interface MeasurementParts {
 
 class Measurement {
   readonly #parts: MeasurementParts;
+  /** By user: the last `Link`. */
+  readonly #links = new Map<number, string>();
   #polls = 0;
 
   constructor(parts: MeasurementParts) {
@@ -116,17 +118,19 @@ class Measurement {
 
   async #poll(): Promise<number> {
     this.#polls += 1;
+    const user = this.#polls % POLLING_USERS;
+    const url =
+      this.#links.get(user) ?? `http://127.0.0.1:${this.#parts.instance.port}/automation/new-leads?limit=1`;
     const begunAt = performance.now();
-    const since = sinceQuery(Date.now() + 24 * 3600 * 1000);
-    const response = await fetch(
-      `http://127.0.0.1:${this.#parts.instance.port}/automation/new-leads${since}`,
-      {
-        headers: { authorization: `Bearer ${this.#parts.token(OTHER, this.#polls % POLLING_USERS)}` },
-      },
-    );
+    const response = await fetch(url, {
+      headers: { authorization: `Bearer ${this.#parts.token(OTHER, user)}` },
+    });
     await response.text();
     if (response.status !== 200) throw new Error(`a poll was answered with ${response.status}`);
-    return performance.now() - begunAt;
+    const pollMs = performance.now() - begunAt;
+    const [, link] = /<([^>]+)>/.exec(response.headers.get('link') ?? '') ?? [];
+    if (link !== undefined) this.#links.set(user, link);
+    return pollMs;
   }
 
   /** What others notice for this time: they poll, and have a webhook that gets a lead from time to time. */
