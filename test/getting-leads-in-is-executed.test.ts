@@ -346,7 +346,7 @@ it('from Facebook Lead Ads, through the expression for n8n', async () => {
   expect(response.status).toBe(201);
   expect(await polled()).toMatchObject([
     {
-      id: 'facebook-4711',
+      id: '4711',
       fullName: 'Ada "A" Moreau',
       email: 'ada@example.com',
       phone1: '+33170189900',

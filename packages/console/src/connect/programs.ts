@@ -24,7 +24,7 @@ while true
 do
   if page
   then
-    # Each command of \`handle\` must succeed.
+    # Each command of handle must succeed.
     test "$(cat page.json)" = '[]' || (set -e; handle)
     test $? = 0 || exit
     link > next.new && mv next.new next.url
