@@ -49,7 +49,7 @@ test('every status of webhook subscriptions is described, and that of a delete w
   expect(Object.keys(hook.get.responses)).toEqual(expect.arrayContaining(['200', '401', '403', '404']));
   expect(Object.keys(hook.delete.responses)).toEqual(expect.arrayContaining(['204', '404', '405', '429']));
   expect(Object.keys(hook.delete.responses)).not.toEqual(expect.arrayContaining(['401']));
-  expect(Object.keys(published.webhooks)).toEqual(['leads.available', 'leads.created', 'lead']);
+  expect(Object.keys(published.webhooks)).toEqual(['leads.available', 'lead']);
 });
 
 /** Problems that not all of these have: polls, requests that send leads, webhook subscriptions. */

@@ -41,7 +41,8 @@ it('finds nothing if each lead comes in order, also if a request is repeated wit
   expect(judge(widened, { narrowings: [{ branchName: 'north', from: 0, until: 15 }] })).toEqual(NOTHING);
   // What was in flight when it was hidden, or was begun when it was visible again.
   const narrowings = [{ branchName: 'south', from: 10, until: 30 }];
-  expect(judge(ALL, { narrowings, erased: new Map([['acme-3', 30]]) }, 30)).toEqual(NOTHING);
+  const hiddenMeanwhile = [request(lead(1)), request(lead(2, 'south')), request(lead(3))];
+  expect(judge(hiddenMeanwhile, { narrowings, erased: new Map([['acme-3', 30]]) }, 30)).toEqual(NOTHING);
 });
 
 it.each<[string, LeadRequest[], Partial<LeadFindings>, Partial<LeadHistory>?, number?]>([
