@@ -63,7 +63,7 @@ for (let pauseMs = 1000; ; pauseMs = Math.min(60_000, 2 * pauseMs)) {
   } catch (error) {
     report(error);
     // No retry helps when the token or an address is wrong.
-    if (error.status >= 400 && error.status < 408) process.exit(1);
+    if (error.status < 500 && ![408, 429].includes(error.status)) process.exit(1);
     await sleep(pauseMs);
   }
 }

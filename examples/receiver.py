@@ -71,7 +71,7 @@ while True:
         break
     except ERRORS as error:
         # No retry helps when the token or an address is wrong.
-        if isinstance(error, urllib.error.HTTPError) and 400 <= error.code < 408:
+        if isinstance(error, urllib.error.HTTPError) and error.code < 500 and error.code not in (408, 429):
             sys.exit(f'{error.code} {error.read().decode()}')
         print(error, file=sys.stderr, flush=True)
         time.sleep(pause_s)

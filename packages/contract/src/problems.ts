@@ -191,8 +191,8 @@ export const PROBLEMS = {
       'url-not-parsed': 'The `url` is not a URL. Send it whole, such as https://….',
       'url-with-password': 'The `url` contains a user name or a password. Remove it.',
       'url-with-fragment': 'The `url` contains a fragment. Remove the `#` and what follows.',
-      'url-not-https': `The \`url\` does not begin with \`https://\`. ${LIST_ORIGIN}`,
-      'url-with-port': `The \`url\` has a port. Events are sent to port 443 only. ${LIST_ORIGIN}`,
+      'url-not-https': `The \`url\` does not begin with \`https://\`. Write \`https://\`. ${LIST_ORIGIN}`,
+      'url-with-port': `The \`url\` has a port. Webhooks are sent to port 443 only. ${LIST_ORIGIN}`,
       'url-not-plain': 'The `url` does not begin with `https://` and a plain host name.',
       'send-unknown':
         'The `send` is neither `event` nor `lead`. For many leads in a response, choose `event`, and poll.',

@@ -266,16 +266,16 @@ function toFailure(outcome: FailedOutcome, hook: Hook): Failure {
     case 'gone':
       return new Failure(
         'bad-input',
-        `${host} answered with status 410: it does not want events any more`,
-        `Delete the subscription: \`leadtap hooks remove ${hook.id}\`.`,
+        `${host} answered with status 410: the automation does not exist any more`,
+        `If it exists again, run this command again. Otherwise delete the subscription: \`leadtap hooks remove ${hook.id}\`.`,
       );
     case 'refused':
       return new Failure(
         'bad-input',
-        `${host} did not accept the event: it answered with status ${outcome.status}`,
+        `${host} did not accept the test: it answered with status ${outcome.status}`,
         outcome.status < 400
-          ? 'Redirects are not followed. The platform has to subscribe with the new URL.'
-          : 'Look in the platform whether the automation is switched on, and switch it off and on again.',
+          ? 'Redirects are not followed. Subscribe the new URL.'
+          : 'Check that the automation, or the program at this address, is running and accepts the request.',
       );
     case 'timeout':
       return new Failure('unavailable', `${host} did not answer within 10 seconds`, 'Try again later.');
