@@ -85,7 +85,9 @@ async function deleteOlder(folder: string, newName: string, keep: number): Promi
   try {
     const entries = await readdir(folder, { withFileTypes: true });
     const names = entries.filter((entry) => entry.isFile()).map(({ name }) => name);
-    const older = names.filter((name) => KEPT_NAME.test(name) && name < newName).sort();
+    // A service may use a backup as its database. It has a log beside it then.
+    const isFree = (name: string) => !names.includes(`${name}-wal`);
+    const older = names.filter((name) => KEPT_NAME.test(name) && name < newName && isFree(name)).sort();
     for (const name of older.reverse().slice(keep - 1)) {
       await rm(join(folder, name));
       deleted.push(join(folder, name));

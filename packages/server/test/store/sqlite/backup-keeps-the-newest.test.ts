@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { manualClock } from '../../../../testing/harness/manual-clock.ts';
 import { startService } from '../../../../testing/harness/service.ts';
 import { ExitCode } from '../../../src/cli/exit.ts';
-import { inspectSqlite } from '../../../src/store/sqlite/store.ts';
+import { inspectSqlite, openSqliteStore } from '../../../src/store/sqlite/store.ts';
 import { terminal, terminalWithUsers } from '../../cli/terminal.ts';
 import { readStatus } from '../../status/support/status.ts';
 
@@ -95,6 +95,15 @@ test('a backup that is in service through a link is not deleted', async () => {
   });
   expect(readdirSync(path('backups'))).toContain(nameOf(1));
   expect((await run('backup --keep 1 data', on(2))).stderr).toContain('data is the folder of the database');
+});
+
+test('a backup that another service has open is not deleted', async () => {
+  const { run, path } = await terminalWithUsers();
+  await run('backup --keep 1 backups', on(1));
+  const other = await openSqliteStore({ file: path(`backups/${nameOf(1)}`), clock: () => Date.now() });
+  expect((await run('backup --keep 1 backups', on(2))).code).toBe(0);
+  expect(readdirSync(path('backups'))).toContain(nameOf(1));
+  await other.close();
 });
 
 test('without a database no folder is created', async () => {
