@@ -75,10 +75,10 @@ export function contentOfWebhook(
     throw refused(
       `is not a new submission of ${name}, which this token was issued for; send other bodies with another token`,
     );
-  if (submission.answers.length > MAX_ANSWERS)
-    throw refused(`has more than ${MAX_ANSWERS} answers; send at most ${MAX_ANSWERS}`);
+  // A refused webhook is not sent again: the lead would be lost.
+  const answers = submission.answers.slice(0, MAX_ANSWERS);
   return {
-    value: toLead(submission, map, options),
+    value: toLead({ ...submission, answers }, map, options),
     withoutFields: (fields) => contentOfWebhook(body, { name, map: withoutFields(map, fields) }, options),
   };
 }
@@ -90,7 +90,7 @@ const withoutFields = (map: AnswerMap, fields: ReadonlySet<string | null>): Answ
 const refused = (detail: string): ProblemError =>
   new ProblemError('invalid-lead', { errors: [{ index: 0, field: null, detail }] });
 
-/** Far more than forms have. Comparing each with all others takes time. */
+/** Far more than forms have. Further ones are left out: comparing each with all others takes time. */
 const MAX_ANSWERS = 200;
 const MAX_LABEL_LENGTH = 200;
 /** Labels of this length, without their answers, always fit into the custom fields: a character takes up to 6 bytes as JSON. */
@@ -195,8 +195,7 @@ const objectAt = (object: JsonObject, name: string): JsonObject => {
 
 const objectsAt = (object: JsonObject, name: string): readonly JsonObject[] => {
   const value = object[name];
-  // One more than is allowed, so that more are refused without being read.
-  return Array.isArray(value) ? value.slice(0, MAX_ANSWERS + 1).filter(isJsonObject) : [];
+  return Array.isArray(value) ? value.slice(0, MAX_ANSWERS).filter(isJsonObject) : [];
 };
 
 const answersOf = (object: JsonObject): Answer[] =>

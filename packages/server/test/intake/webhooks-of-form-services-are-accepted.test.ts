@@ -262,7 +262,7 @@ describe('a token that was issued for a source', () => {
 
   it.each([
     ['90 Japanese answers', 'form', formOf(90, (n) => `質問 ${n} ${'長'.repeat(60)}`, 'あ'.repeat(300))],
-    ['200 answers', 'form', formOf(200, (n) => `${n} ${'?'.repeat(120)}`, 'x'.repeat(4000))],
+    ['250 answers', 'form', formOf(250, (n) => `${n} ${'?'.repeat(120)}`, 'x'.repeat(3000))],
     ['200 long questions', 'form', formOf(200, (n) => `質問 ${n} ${'長'.repeat(300)}`, 'あ'.repeat(100))],
     ['200 questions that are long as JSON', 'form', formOf(200, (n) => `${n}${'\u0001'.repeat(300)}`, 'x')],
     [
@@ -277,9 +277,9 @@ describe('a token that was issued for a source', () => {
     expect(body.length).toBeLessThan(MAX_INTAKE_BYTES);
     const { customFields = {} } = (await leadOf(await send(source, body))) ?? {};
     const questions = source === 'form' ? Object.keys(JSON.parse(body)) : ['a'];
-    expect(Object.keys(customFields)).toEqual(
-      questions.map((question) => expect.stringContaining(question.slice(0, 40))),
-    );
+    // PostgreSQL has an order of its own.
+    const begins = (names: readonly string[]) => names.map((name) => name.slice(0, 40)).sort();
+    expect(begins(Object.keys(customFields))).toEqual(begins(questions.slice(0, 200)));
   });
 
   it('keeps an erased lead erased, although the map names its id', async () => {
@@ -347,10 +347,6 @@ describe('a token that was issued for a source', () => {
     ['form', '"text"'],
     ['form', '{}'],
     ['unknown', '{"Name":"Femke"}'],
-    [
-      'form',
-      JSON.stringify(Object.fromEntries(Array.from({ length: 201 }, (_, n) => [`Question ${n}`, 'x']))),
-    ],
   ])('refuses what is not a new submission of %s, and stores nothing', async (source, body) => {
     const before = await service().leads('boss');
     await expectProblem(await send(source, body), 'invalid-lead');
