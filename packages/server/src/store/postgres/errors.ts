@@ -40,8 +40,8 @@ const sqlState = (error: unknown): string | undefined =>
 export function violatedConstraint(error: unknown): string | undefined {
   if (!(error instanceof pg.DatabaseError) || error.schema !== 'leadtap' || error.table !== 'leads')
     return undefined;
-  // CHECK, UNIQUE, EXCLUDE; NOT NULL.
-  if (/^23(505|514|P01)$/.test(error.code ?? '')) return error.constraint;
+  // FOREIGN KEY, UNIQUE, CHECK, EXCLUDE; NOT NULL.
+  if (/^23(503|505|514|P01)$/.test(error.code ?? '')) return error.constraint;
   return error.code === '23502' ? error.column : undefined;
 }
 

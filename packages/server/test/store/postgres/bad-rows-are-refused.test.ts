@@ -290,3 +290,16 @@ test.each([
 test('the error for an unknown company says how to add it', async () => {
   expect((await tryOut(lead({ company_id: `'unknown'` })))?.hint).toContain('leadtap org apply');
 });
+
+test('a foreign key that the operator has added rejects a lead by its name', async () => {
+  const { url, openStore } = await databaseWithCompanies();
+  const client = await connectSql(url);
+  await client.query('CREATE TABLE public.codes (code text PRIMARY KEY)');
+  await client.query(
+    'ALTER TABLE leadtap.leads ADD CONSTRAINT known_code FOREIGN KEY (postal_code) REFERENCES public.codes',
+  );
+  const store = await openStore();
+  const { results } = await store.writeLeads([{ companyId: 'acme', id: '1', fields: { postalCode: '1' } }]);
+  expect(results).toMatchObject([{ kind: 'rejected', problem: { constraint: 'known_code' } }]);
+  await store.close();
+});
