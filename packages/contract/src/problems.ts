@@ -199,7 +199,7 @@ export const PROBLEMS = {
       'since-not-a-time': `The \`since\` is not an ISO 8601 date-time, such as ${SINCE_EXAMPLE}.`,
       'since-in-future': 'The `since` is in the future: leads until then would never be sent.',
     },
-    meaning: `The \`url\` is not a plain https URL of at most ${MAX_HOOK_URL_LENGTH.toLocaleString('en')} characters (without a user, a fragment and a port), \`since\` is not an ISO 8601 date-time, or is in the future although leads are sent, or \`send\` is none of \`event\`, \`leads\` and \`lead\`.`,
+    meaning: `The \`url\` is not a plain https URL of at most ${MAX_HOOK_URL_LENGTH.toLocaleString('en')} characters (without a user, a fragment and a port), \`since\` is not an ISO 8601 date-time, or is in the future although leads are sent, or \`send\` is neither \`event\` nor \`lead\`.`,
     integrator: 'Correct the field that `detail` names.',
     operator:
       'To allow http, another port or an IP address, add the whole origin to `LEADTAP_HOOK_HOSTS`, such as `http://127.0.0.1:5678`.',

@@ -71,8 +71,14 @@ export function findServiceProblem(
     ? undefined
     : {
         reason: 'host not allowed',
-        message: `LEADTAP_HOOK_HOSTS of the service that runs lacks ${new URL(url).host}. Set it for the service, if it is not set yet, and restart the service.`,
+        message: `LEADTAP_HOOK_HOSTS of the service that runs lacks ${nameInList(url)}. Set it for the service, if it is not set yet, and restart the service.`,
       };
+}
+
+/** As LEADTAP_HOOK_HOSTS has it: the host alone means https. */
+function nameInList(url: string): string {
+  const { protocol, port, host, origin } = new URL(url);
+  return protocol === 'https:' && port === '' ? host : origin;
 }
 
 /** Says so at once, before the person waits for what does not come. */
