@@ -19,7 +19,7 @@ async function hang(): Promise<void> {
 }
 
 /** Otherwise, another instance would claim the webhook and send the same lead. */
-it.each<[string, (hooks: HookStore) => void]>([
+it.each<[string, (hooks: HookStore, url: string) => void]>([
   [
     'a lead is read',
     (hooks) => {
@@ -32,11 +32,11 @@ it.each<[string, (hooks: HookStore) => void]>([
   ],
   [
     'a claim is answered',
-    (hooks) => {
+    (hooks, url) => {
       const { claim } = hooks;
       const claims = vi.spyOn(hooks, 'claim').mockImplementation(async (query) => {
         const due = await claim(query);
-        if (due.length === 0) return due;
+        if (!due.some(({ hook }) => hook.url === url)) return due;
         claims.mockImplementation(claim);
         await hang();
         return due;
@@ -47,6 +47,8 @@ it.each<[string, (hooks: HookStore) => void]>([
   const receiver = await startReceiver();
   const { store, url, token } = await serve(server().url, { env: { LEADTAP_HOOK_HOSTS: receiver.origin } });
   const hooks = store.hooks;
+  // Before it is subscribed: no claim of it is on its way.
+  prepare(hooks, receiver.url);
   const subscribed = await fetch(`${url}/automation/hooks`, {
     method: 'POST',
     headers: { authorization: `Bearer ${await token('acme')}`, 'content-type': 'application/json' },
@@ -58,7 +60,6 @@ it.each<[string, (hooks: HookStore) => void]>([
     left.push(((await hooks.find(id))?.notBefore ?? 0) - (await hooks.now()));
     respondWith(200)(response);
   };
-  prepare(hooks);
   const [ids, begunAt] = [[`first, ${name}`, `second, ${name}`], performance.now()];
   for (const lead of ids) await addLead(store, lead);
   await receiver.event(2);

@@ -34,7 +34,9 @@ it.each<[string, (store: Store) => Promise<unknown>]>([
 
   const scope = { level: 'COMPANY', companyId: 'acme' } as const;
   const sender = { userId: 'boss', tokenId: 'a' };
-  const written = store.writeAllLeads([{ companyId: 'acme', id: '1', fields: {} }], scope, sender);
+  // So many that they share no transaction with other companies, which would be given up after a moment.
+  const leads = Array.from({ length: 20 }, (_, index) => ({ companyId: 'acme', id: `${index}`, fields: {} }));
+  const written = store.writeAllLeads(leads, scope, sender);
   await untilWaiting(1);
   let isChanged = false;
   const storedAtChange = change(other).then(() => {
