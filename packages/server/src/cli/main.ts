@@ -1,24 +1,24 @@
 import { Command, CommanderError } from 'commander';
-import { registerOrg } from '../accounts/commands/org.ts';
-import { registerToken } from '../accounts/commands/token.ts';
-import { registerUser } from '../accounts/commands/user.ts';
-import { registerConsumers } from '../consumers/command.ts';
-import { registerHooks } from '../hooks/command.ts';
-import { registerLeads } from '../leads/commands/leads.ts';
-import { registerAlert } from '../status/command.ts';
 import { reasonOf, systemCode } from '../system-error.ts';
 import { VERSION } from '../version.ts';
+import { registerOrg } from './accounts/org.ts';
+import { registerToken } from './accounts/token.ts';
+import { registerUser } from './accounts/user.ts';
 import { registerBackup } from './backup.ts';
+import { registerConsumers } from './consumers/consumers.ts';
 import { type CommandContext, loadConfig } from './context.ts';
 import { registerDemo } from './demo.ts';
 import { registerDoctor } from './doctor.ts';
 import { EXIT_CODES, ExitCode } from './exit.ts';
 import { asFailure, Failure } from './failure.ts';
+import { registerHooks } from './hooks/hooks.ts';
 import { withInvocation } from './invocation.ts';
+import { registerLeads } from './leads/leads.ts';
 import { registerMigrate } from './migrate.ts';
 import { registerOpen } from './open.ts';
 import { hasColours, styled, widthOf, writeLine } from './output.ts';
 import { registerServe } from './serve.ts';
+import { registerAlert } from './status/status.ts';
 
 const FIRST_STEPS = `
 First steps:

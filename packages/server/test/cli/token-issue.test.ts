@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { parseLifetime } from '../../src/accounts/commands/token.ts';
 import { loadSigningKeys } from '../../src/accounts/signing-keys.ts';
 import { makeVerifyToken } from '../../src/accounts/tokens.ts';
+import { parseLifetime } from '../../src/cli/accounts/token.ts';
 import { toIso } from '../../src/clock.ts';
 import { NOW, terminalWithUsers } from './terminal.ts';
 

@@ -1,13 +1,4 @@
 import type { Command } from 'commander';
-import { findCompany } from '../../accounts/commands/organisation.ts';
-import { addCommand, collect } from '../../cli/command.ts';
-import { type ConfirmFlags, confirmOrStop, isInteractive, requireConsent } from '../../cli/confirm.ts';
-import { type CommandContext, withStore } from '../../cli/context.ts';
-import { EXIT_CODES, ExitCode, exitCodeOf } from '../../cli/exit.ts';
-import { Failure } from '../../cli/failure.ts';
-import { withInvocation } from '../../cli/invocation.ts';
-import { formatLeadCount, type Output, Table, writeJson, writeLine } from '../../cli/output.ts';
-import { ProgressBar } from '../../cli/progress-bar.ts';
 import { toIso } from '../../clock.ts';
 import {
   type Contact,
@@ -16,7 +7,16 @@ import {
   normalizePhone,
   type RemovableLead,
   type VacuumReport,
-} from '../removal.ts';
+} from '../../leads/removal.ts';
+import { findCompany } from '../accounts/organisation.ts';
+import { addCommand, collect } from '../command.ts';
+import { type ConfirmFlags, confirmOrStop, isInteractive, requireConsent } from '../confirm.ts';
+import { type CommandContext, withStore } from '../context.ts';
+import { EXIT_CODES, ExitCode, exitCodeOf } from '../exit.ts';
+import { Failure } from '../failure.ts';
+import { withInvocation } from '../invocation.ts';
+import { formatLeadCount, type Output, Table, writeJson, writeLine } from '../output.ts';
+import { ProgressBar } from '../progress-bar.ts';
 import { checkFound } from './find.ts';
 
 export function registerErase(leads: Command, context: CommandContext): void {

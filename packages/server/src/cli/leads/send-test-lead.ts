@@ -1,20 +1,20 @@
 import { testLeadFrom } from '@leadtap/contract';
 import type { Command } from 'commander';
 import { v7 } from 'uuid';
-import { findCompanyOrOnlyOne, noSuchPlace, userPages } from '../../accounts/commands/organisation.ts';
 import { PROFESSIONAL, type User } from '../../accounts/records.ts';
-import { addCommand } from '../../cli/command.ts';
-import { type CommandContext, withStore } from '../../cli/context.ts';
-import { Failure } from '../../cli/failure.ts';
-import { Table, writeJson, writeLine } from '../../cli/output.ts';
-import { warnAboutService } from '../../cli/running-service.ts';
 import { toIso } from '../../clock.ts';
+import { mayPoll, maySee } from '../../leads/access.ts';
+import { formatIssue, parseLead } from '../../leads/parse-lead.ts';
+import { violation } from '../../leads/placement-issues.ts';
+import type { LeadInput, StoredLead } from '../../leads/record.ts';
+import type { PlacementProblem } from '../../leads/store.ts';
 import type { Store } from '../../store/store.ts';
-import { mayPoll, maySee } from '../access.ts';
-import { formatIssue, parseLead } from '../parse-lead.ts';
-import { violation } from '../placement-issues.ts';
-import type { LeadInput, StoredLead } from '../record.ts';
-import type { PlacementProblem } from '../store.ts';
+import { findCompanyOrOnlyOne, noSuchPlace, userPages } from '../accounts/organisation.ts';
+import { addCommand } from '../command.ts';
+import { type CommandContext, withStore } from '../context.ts';
+import { Failure } from '../failure.ts';
+import { Table, writeJson, writeLine } from '../output.ts';
+import { warnAboutService } from '../running-service.ts';
 import { findLead } from './find.ts';
 
 export function registerLeadsSendTest(leads: Command, context: CommandContext): void {

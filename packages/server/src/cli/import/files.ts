@@ -3,10 +3,10 @@ import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { addAbortSignal, pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import type { CommandContext } from '../../cli/context.ts';
-import { Failure, fileFailure } from '../../cli/failure.ts';
+import type { LeadsFile, LeadsFormat } from '../../import/read-leads.ts';
 import { messageOf, systemCode } from '../../system-error.ts';
-import type { LeadsFile, LeadsFormat } from '../read-leads.ts';
+import type { CommandContext } from '../context.ts';
+import { Failure, fileFailure } from '../failure.ts';
 
 export interface ImportInput extends LeadsFile {
   /** For messages. */

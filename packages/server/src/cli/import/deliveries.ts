@@ -1,11 +1,12 @@
 /** Which users would get how many of the new leads of a dry run. */
-import { userPages } from '../../accounts/commands/organisation.ts';
+
 import type { AccessLevel } from '../../accounts/records.ts';
-import { type Output, Table } from '../../cli/output.ts';
+import type { NewLeads } from '../../import/dry-run.ts';
 import { isInScope, pollScopeOf } from '../../leads/access.ts';
 import type { LeadScope } from '../../leads/record.ts';
 import type { Store } from '../../store/store.ts';
-import type { NewLeads } from '../dry-run.ts';
+import { userPages } from '../accounts/organisation.ts';
+import { type Output, Table } from '../output.ts';
 
 /** The users of one access level at one place, who all see the same leads. */
 interface Audience {

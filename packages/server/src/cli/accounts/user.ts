@@ -1,14 +1,19 @@
 import type { Command } from 'commander';
-import { addCommand } from '../../cli/command.ts';
-import { type CommandContext, withStore } from '../../cli/context.ts';
-import { Failure } from '../../cli/failure.ts';
-import { withInvocation } from '../../cli/invocation.ts';
-import { printList, writeJson, writeLine } from '../../cli/output.ts';
+import {
+  ACCESS_LEVELS,
+  findEmailProblem,
+  findPlanProblem,
+  findTextProblem,
+} from '../../accounts/organisation-fields.ts';
+import type { AccessLevel, User } from '../../accounts/records.ts';
+import type { StoredCompany, UserChanges } from '../../accounts/store.ts';
 import { printable } from '../../escape.ts';
 import { mayPoll } from '../../leads/access.ts';
-import { ACCESS_LEVELS, findEmailProblem, findPlanProblem, findTextProblem } from '../organisation-fields.ts';
-import type { AccessLevel, User } from '../records.ts';
-import type { StoredCompany, UserChanges } from '../store.ts';
+import { addCommand } from '../command.ts';
+import { type CommandContext, withStore } from '../context.ts';
+import { Failure } from '../failure.ts';
+import { withInvocation } from '../invocation.ts';
+import { printList, writeJson, writeLine } from '../output.ts';
 import { findCompany, findUser, noSuchPlace, noSuchUser, userPages } from './organisation.ts';
 
 /** Of `user add` and `user set`. */

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { CommandContext } from '../../cli/context.ts';
-import { registerLeadsImport } from '../../import/command.ts';
+import type { CommandContext } from '../context.ts';
+import { registerLeadsImport } from '../import/import.ts';
 import { registerErase } from './erase.ts';
 import { registerLeadsExport } from './export.ts';
 import { registerLeadsList } from './list.ts';

@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
-import { companiesOf } from '../../accounts/commands/organisation.ts';
-import { addCommand, parseDuration } from '../../cli/command.ts';
-import { type ConfirmFlags, confirmOrStop, requireConsent } from '../../cli/confirm.ts';
-import { type CommandContext, withStore } from '../../cli/context.ts';
-import { exitCodeOf } from '../../cli/exit.ts';
-import { formatLeadCount, Table, writeJson, writeLine } from '../../cli/output.ts';
-import { ProgressBar } from '../../cli/progress-bar.ts';
 import { toIso } from '../../clock.ts';
 import { systemSleep } from '../../import/batches.ts';
-import type { LeadRemoval } from '../removal.ts';
+import type { LeadRemoval } from '../../leads/removal.ts';
+import { companiesOf } from '../accounts/organisation.ts';
+import { addCommand, parseDuration } from '../command.ts';
+import { type ConfirmFlags, confirmOrStop, requireConsent } from '../confirm.ts';
+import { type CommandContext, withStore } from '../context.ts';
+import { exitCodeOf } from '../exit.ts';
+import { formatLeadCount, Table, writeJson, writeLine } from '../output.ts';
+import { ProgressBar } from '../progress-bar.ts';
 
 const DAY_MS = 86_400_000;
 

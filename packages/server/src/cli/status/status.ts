@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
-import { addCommand } from '../cli/command.ts';
-import { type CommandContext, loadConfig } from '../cli/context.ts';
-import { Failure } from '../cli/failure.ts';
-import { writeLine } from '../cli/output.ts';
-import { createDelivery } from '../hooks/deliver.ts';
-import { VERSION } from '../version.ts';
-import { sendAlert } from './alerts.ts';
+import { createDelivery } from '../../hooks/deliver.ts';
+import { sendAlert } from '../../status/alerts.ts';
+import { VERSION } from '../../version.ts';
+import { addCommand } from '../command.ts';
+import { type CommandContext, loadConfig } from '../context.ts';
+import { Failure } from '../failure.ts';
+import { writeLine } from '../output.ts';
 
 export function registerAlert(program: Command, context: CommandContext): void {
   addCommand(program, context, {

@@ -1,16 +1,7 @@
 import type { Command } from 'commander';
-import { findCompany } from '../accounts/commands/organisation.ts';
-import { addCommand, parseDuration } from '../cli/command.ts';
-import { type CommandContext, hooksOf, withStore } from '../cli/context.ts';
-import { EXIT_CODES, ExitCode } from '../cli/exit.ts';
-import { Failure } from '../cli/failure.ts';
-import { printList, writeLine } from '../cli/output.ts';
-import { toIsoOrNull } from '../clock.ts';
-import type { Config } from '../config.ts';
-import { formatDuration } from '../formats.ts';
-import { createHostCheck } from '../hooks/url.ts';
-import type { Store } from '../store/store.ts';
-import { isAccepted } from './consumer-hooks.ts';
+import { toIsoOrNull } from '../../clock.ts';
+import type { Config } from '../../config.ts';
+import { isAccepted } from '../../consumers/consumer-hooks.ts';
 import {
   type ConsumerSources,
   consumerStateOf,
@@ -22,8 +13,17 @@ import {
   silenceOf,
   toConsumerJson,
   toGapsJson,
-} from './states.ts';
-import { type Consumer, positionOf } from './store.ts';
+} from '../../consumers/states.ts';
+import { type Consumer, positionOf } from '../../consumers/store.ts';
+import { formatDuration } from '../../formats.ts';
+import { createHostCheck } from '../../hooks/url.ts';
+import type { Store } from '../../store/store.ts';
+import { findCompany } from '../accounts/organisation.ts';
+import { addCommand, parseDuration } from '../command.ts';
+import { type CommandContext, hooksOf, withStore } from '../context.ts';
+import { EXIT_CODES, ExitCode } from '../exit.ts';
+import { Failure } from '../failure.ts';
+import { printList, writeLine } from '../output.ts';
 
 export function registerConsumers(program: Command, context: CommandContext): void {
   addCommand(program, context, {

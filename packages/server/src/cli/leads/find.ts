@@ -1,13 +1,13 @@
 /** How the commands for leads find them: by company and time, or by id. */
 import { InvalidArgumentError } from 'commander';
-import { findCompany } from '../../accounts/commands/organisation.ts';
-import { Failure } from '../../cli/failure.ts';
 import { toDurationMs } from '../../clock.ts';
+import { parseInstant } from '../../leads/instant.ts';
+import type { StoredLead } from '../../leads/record.ts';
+import { toWire } from '../../leads/render.ts';
+import type { LeadListQuery } from '../../leads/store.ts';
 import type { Store } from '../../store/store.ts';
-import { parseInstant } from '../instant.ts';
-import type { StoredLead } from '../record.ts';
-import { toWire } from '../render.ts';
-import type { LeadListQuery } from '../store.ts';
+import { findCompany } from '../accounts/organisation.ts';
+import { Failure } from '../failure.ts';
 
 /** A time, or a time span up to now. */
 export function parseSince(text: string, now: number): number {

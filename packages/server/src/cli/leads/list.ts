@@ -1,13 +1,13 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { companiesOf, findCompany } from '../../accounts/commands/organisation.ts';
-import { addCommand } from '../../cli/command.ts';
-import { type CommandContext, withStore } from '../../cli/context.ts';
-import { printList, writeLine } from '../../cli/output.ts';
 import { toIso } from '../../clock.ts';
 import { quote } from '../../escape.ts';
+import type { LeadScope, StoredLead } from '../../leads/record.ts';
+import { toWire } from '../../leads/render.ts';
 import type { Store } from '../../store/store.ts';
-import type { LeadScope, StoredLead } from '../record.ts';
-import { toWire } from '../render.ts';
+import { companiesOf, findCompany } from '../accounts/organisation.ts';
+import { addCommand } from '../command.ts';
+import { type CommandContext, withStore } from '../context.ts';
+import { printList, writeLine } from '../output.ts';
 import { leadPages, parseSince, toJsonLead } from './find.ts';
 
 const DEFAULT_LIMIT = 20;

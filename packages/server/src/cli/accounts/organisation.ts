@@ -1,8 +1,9 @@
 /** How every command finds companies and users. */
-import { Failure } from '../../cli/failure.ts';
+
+import type { User } from '../../accounts/records.ts';
+import type { OrganisationReader, StoredCompany } from '../../accounts/store.ts';
 import type { Store } from '../../store/store.ts';
-import type { User } from '../records.ts';
-import type { OrganisationReader, StoredCompany } from '../store.ts';
+import { Failure } from '../failure.ts';
 
 export const organisationOf = (store: Store): OrganisationReader => store.organisation;
 

@@ -3,14 +3,14 @@ import { resolve } from 'node:path';
 import { addAbortSignal } from 'node:stream';
 import { text as readAll } from 'node:stream/consumers';
 import type { Command } from 'commander';
-import { addCommand } from '../../cli/command.ts';
-import { type CommandContext, withStore } from '../../cli/context.ts';
-import { Failure, fileFailure } from '../../cli/failure.ts';
-import { Table, write, writeJson, writeLine } from '../../cli/output.ts';
+import type { Organisation, User } from '../../accounts/records.ts';
+import { loadSigningKeys } from '../../accounts/signing-keys.ts';
+import type { OrganisationChanges, OrganisationConflict } from '../../accounts/store.ts';
 import { messageOf } from '../../system-error.ts';
-import type { Organisation, User } from '../records.ts';
-import { loadSigningKeys } from '../signing-keys.ts';
-import type { OrganisationChanges, OrganisationConflict } from '../store.ts';
+import { addCommand } from '../command.ts';
+import { type CommandContext, withStore } from '../context.ts';
+import { Failure, fileFailure } from '../failure.ts';
+import { Table, write, writeJson, writeLine } from '../output.ts';
 import { companiesOf, userPages } from './organisation.ts';
 
 export function registerOrg(program: Command, context: CommandContext): void {
@@ -78,7 +78,7 @@ async function applyFile(
 async function readOrganisation(file: string, context: CommandContext): Promise<Organisation> {
   const source = file === '-' ? 'standard input' : file;
   const json = parseJson(source, await readText(file, source, context));
-  const { parseOrganisation } = await import('../organisation.ts');
+  const { parseOrganisation } = await import('../../accounts/organisation.ts');
   const parsed = parseOrganisation(json);
   if (parsed.kind === 'ok') return parsed.organisation;
   const lines = parsed.problems.map(({ path, detail }) => `${path || 'the file'} ${detail}`);

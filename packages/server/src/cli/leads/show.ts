@@ -1,18 +1,18 @@
 import { LEAD_FIELDS, type Lead, type LeadFieldName, type LeadState } from '@leadtap/contract';
 import type { Command } from 'commander';
-import { addCommand } from '../../cli/command.ts';
-import { type CommandContext, withStore } from '../../cli/context.ts';
-import { write, writeJson } from '../../cli/output.ts';
 import { toIso } from '../../clock.ts';
-import { consumerSourcesOf, describeConsumer } from '../../consumers/command.ts';
 import { isAccepted } from '../../consumers/consumer-hooks.ts';
 import { findLeadConsumers, type LeadConsumer } from '../../consumers/lead-states.ts';
 import { type ListedConsumer, leadHookOf } from '../../consumers/states.ts';
 import { printable } from '../../escape.ts';
 import { formatDuration } from '../../formats.ts';
 import { isJsonObject } from '../../json.ts';
-import type { StoredLead } from '../record.ts';
-import { toWire } from '../render.ts';
+import type { StoredLead } from '../../leads/record.ts';
+import { toWire } from '../../leads/render.ts';
+import { addCommand } from '../command.ts';
+import { consumerSourcesOf, describeConsumer } from '../consumers/consumers.ts';
+import { type CommandContext, withStore } from '../context.ts';
+import { write, writeJson } from '../output.ts';
 import { findLead, toJsonLead } from './find.ts';
 
 export function registerLeadsShow(leads: Command, context: CommandContext): void {

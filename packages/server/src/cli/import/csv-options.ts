@@ -2,16 +2,16 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
-import type { CommandContext } from '../../cli/context.ts';
-import { Failure, fileFailure } from '../../cli/failure.ts';
-import { writeLine } from '../../cli/output.ts';
 import { findTimeZone } from '../../clock.ts';
+import type { ColumnMap, Encoding, Separator } from '../../import/input-line.ts';
+import type { LeadsFormat } from '../../import/read-leads.ts';
 import { isJsonObject } from '../../json.ts';
 import { createDateFormat, type DateFormat, nearestTimeZone } from '../../leads/lead-times.ts';
 import { fieldProblem } from '../../leads/parse-lead.ts';
 import { messageOf, systemCode } from '../../system-error.ts';
-import type { ColumnMap, Encoding, Separator } from '../input-line.ts';
-import type { LeadsFormat } from '../read-leads.ts';
+import type { CommandContext } from '../context.ts';
+import { Failure, fileFailure } from '../failure.ts';
+import { writeLine } from '../output.ts';
 
 export interface CsvFlags {
   readonly format?: LeadsFormat;

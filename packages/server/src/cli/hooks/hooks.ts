@@ -1,24 +1,14 @@
 import type { Command } from 'commander';
-import { findCompany, findUser } from '../accounts/commands/organisation.ts';
-import { acceptedKeysOf } from '../accounts/own-tokens.ts';
-import { loadSigningKeys, secretsOf } from '../accounts/signing-keys.ts';
-import { addCommand } from '../cli/command.ts';
-import { type CommandContext, hooksOf, withStore } from '../cli/context.ts';
-import { Failure } from '../cli/failure.ts';
-import { withInvocation } from '../cli/invocation.ts';
-import { printList, writeLine } from '../cli/output.ts';
-import { findServiceProblem, readInstance } from '../cli/running-service.ts';
-import { toIso, toIsoOrNull } from '../clock.ts';
-import type { Config } from '../config.ts';
-import { hookPages } from '../consumers/consumer-hooks.ts';
-import { formatDuration } from '../formats.ts';
-import { mayPoll } from '../leads/access.ts';
-import { VERSION } from '../version.ts';
-import { hasOwnToken } from './claim.ts';
-import { registerAdd } from './command/add.ts';
-import { createDelivery } from './deliver.ts';
-import { eventMessage, type HookMessage, postMessage, testLeadMessage } from './event.ts';
-import type { Outcome } from './rules.ts';
+import { acceptedKeysOf } from '../../accounts/own-tokens.ts';
+import { loadSigningKeys, secretsOf } from '../../accounts/signing-keys.ts';
+import { toIso, toIsoOrNull } from '../../clock.ts';
+import type { Config } from '../../config.ts';
+import { hookPages } from '../../consumers/consumer-hooks.ts';
+import { formatDuration } from '../../formats.ts';
+import { hasOwnToken } from '../../hooks/claim.ts';
+import { createDelivery } from '../../hooks/deliver.ts';
+import { eventMessage, type HookMessage, postMessage, testLeadMessage } from '../../hooks/event.ts';
+import type { Outcome } from '../../hooks/rules.ts';
 import {
   type Hook,
   type HookStore,
@@ -27,8 +17,18 @@ import {
   isAcceptedKey,
   type ListedHook,
   listedStateOf,
-} from './store.ts';
-import { allowedHosts } from './url.ts';
+} from '../../hooks/store.ts';
+import { allowedHosts } from '../../hooks/url.ts';
+import { mayPoll } from '../../leads/access.ts';
+import { VERSION } from '../../version.ts';
+import { findCompany, findUser } from '../accounts/organisation.ts';
+import { addCommand } from '../command.ts';
+import { type CommandContext, hooksOf, withStore } from '../context.ts';
+import { Failure } from '../failure.ts';
+import { withInvocation } from '../invocation.ts';
+import { printList, writeLine } from '../output.ts';
+import { findServiceProblem, readInstance } from '../running-service.ts';
+import { registerAdd } from './add.ts';
 
 export function registerHooks(program: Command, context: CommandContext): void {
   const hooks = program.command('hooks').description('see and control webhook subscriptions');

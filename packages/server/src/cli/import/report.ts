@@ -1,13 +1,13 @@
 /** What an import and a dry run print: messages on standard error, data on standard output. */
 import { PROFESSIONAL } from '../../accounts/records.ts';
-import type { CommandContext } from '../../cli/context.ts';
-import { withInvocation } from '../../cli/invocation.ts';
-import { writeLine } from '../../cli/output.ts';
-import { ProgressBar } from '../../cli/progress-bar.ts';
+import type { ImportCounts, ImportObserver, ImportProgress } from '../../import/import-leads.ts';
+import type { FileFacts, InputLine } from '../../import/input-line.ts';
+import { describeTimes } from '../../import/time-hints.ts';
 import { formatIssue, type ValidationIssue } from '../../leads/parse-lead.ts';
-import type { ImportCounts, ImportObserver, ImportProgress } from '../import-leads.ts';
-import type { FileFacts, InputLine } from '../input-line.ts';
-import { describeTimes } from '../time-hints.ts';
+import type { CommandContext } from '../context.ts';
+import { withInvocation } from '../invocation.ts';
+import { writeLine } from '../output.ts';
+import { ProgressBar } from '../progress-bar.ts';
 import { type Delivery, printDeliveries } from './deliveries.ts';
 import type { ImportInput, RejectsFile } from './files.ts';
 

@@ -1,9 +1,10 @@
 /** Asks before a large file is imported as new leads. */
-import { confirm } from '../../cli/confirm.ts';
-import type { CommandContext } from '../../cli/context.ts';
-import { EXIT_CODES, ExitCode } from '../../cli/exit.ts';
-import { writeLine } from '../../cli/output.ts';
-import type { ParsedLine } from '../input-line.ts';
+
+import type { ParsedLine } from '../../import/input-line.ts';
+import { confirm } from '../confirm.ts';
+import type { CommandContext } from '../context.ts';
+import { EXIT_CODES, ExitCode } from '../exit.ts';
+import { writeLine } from '../output.ts';
 
 type Lines = readonly ParsedLine[];
 

@@ -1,18 +1,22 @@
 /** `leadtap leads import`. */
 import { IMPORT_FIELDS } from '@leadtap/contract';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { findCompanyOrOnlyOne } from '../accounts/commands/organisation.ts';
-import { isInteractive } from '../cli/confirm.ts';
-import { type CommandContext, withStore } from '../cli/context.ts';
-import { EXIT_CODES, ExitCode, exitCodeOf } from '../cli/exit.ts';
-import { databaseFailure, Failure } from '../cli/failure.ts';
-import { writeLine } from '../cli/output.ts';
-import type { Config } from '../config.ts';
-import { createLeadTimes, type DateFormat } from '../leads/lead-times.ts';
-import { findStatus } from '../leads/placement.ts';
-import type { Store } from '../store/store.ts';
-import { createUuid } from '../store/uuids.ts';
-import { type Sleep, systemSleep } from './batches.ts';
+import type { Config } from '../../config.ts';
+import { type Sleep, systemSleep } from '../../import/batches.ts';
+import { DryRun } from '../../import/dry-run.ts';
+import { type ImportOutcome, importLeads } from '../../import/import-leads.ts';
+import { type Encoding, FileFacts, type ReadOptions, UnusableFileError } from '../../import/input-line.ts';
+import { readLeads } from '../../import/read-leads.ts';
+import { createLeadTimes, type DateFormat } from '../../leads/lead-times.ts';
+import { findStatus } from '../../leads/placement.ts';
+import type { Store } from '../../store/store.ts';
+import { createUuid } from '../../store/uuids.ts';
+import { findCompanyOrOnlyOne } from '../accounts/organisation.ts';
+import { isInteractive } from '../confirm.ts';
+import { type CommandContext, withStore } from '../context.ts';
+import { EXIT_CODES, ExitCode, exitCodeOf } from '../exit.ts';
+import { databaseFailure, Failure } from '../failure.ts';
+import { writeLine } from '../output.ts';
 import {
   type CsvFlags,
   collectDateFormat,
@@ -23,15 +27,11 @@ import {
   parseSeparator,
   parseTimeZone,
   type SavedColumnMap,
-} from './command/csv-options.ts';
-import { findDeliveries } from './command/deliveries.ts';
-import { BrokenInputError, type ImportInput, openInput, RejectsFile } from './command/files.ts';
-import { confirmLargeImport } from './command/large-imports.ts';
-import { ImportReport, type ReportOptions } from './command/report.ts';
-import { DryRun } from './dry-run.ts';
-import { type ImportOutcome, importLeads } from './import-leads.ts';
-import { type Encoding, FileFacts, type ReadOptions, UnusableFileError } from './input-line.ts';
-import { readLeads } from './read-leads.ts';
+} from './csv-options.ts';
+import { findDeliveries } from './deliveries.ts';
+import { BrokenInputError, type ImportInput, openInput, RejectsFile } from './files.ts';
+import { confirmLargeImport } from './large-imports.ts';
+import { ImportReport, type ReportOptions } from './report.ts';
 
 const FIELD_NAMES = IMPORT_FIELDS.filter((field) => field.import.historicalOnly !== true)
   .map(({ name, import: rule }) => (rule.required ? `${name} (required)` : name))

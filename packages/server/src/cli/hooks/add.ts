@@ -1,27 +1,27 @@
 import { randomBytes } from 'node:crypto';
 import { HOOK_SENDS, type HookSend, MAX_HOOKS_PER_USER, PROBLEMS } from '@leadtap/contract';
 import type { Command } from 'commander';
-import { findUser } from '../../accounts/commands/organisation.ts';
-import { issueRecorded } from '../../accounts/commands/token.ts';
 import type { User } from '../../accounts/records.ts';
 import { loadSigningKeys, secretsOf } from '../../accounts/signing-keys.ts';
-import { addCommand } from '../../cli/command.ts';
-import { type CommandContext, hooksOf, knownServiceUrl, withStore } from '../../cli/context.ts';
-import { Failure } from '../../cli/failure.ts';
-import { withInvocation } from '../../cli/invocation.ts';
-import { writeJson, writeLine } from '../../cli/output.ts';
-import { warnAboutService } from '../../cli/running-service.ts';
 import { MIN_TIME, toIso } from '../../clock.ts';
 import type { Config } from '../../config.ts';
 import { hookPages } from '../../consumers/consumer-hooks.ts';
 import { quoteForShell } from '../../escape.ts';
+import { hasOwnToken, ownTokenId } from '../../hooks/claim.ts';
+import { secretOf } from '../../hooks/event.ts';
+import { isInFuture } from '../../hooks/rules.ts';
+import { type Hook, hostOfHook, isExpired, type ListedHook } from '../../hooks/store.ts';
+import { allowedHosts, checkHookUrl } from '../../hooks/url.ts';
 import { mayPoll } from '../../leads/access.ts';
-import { parseSince } from '../../leads/commands/find.ts';
-import { hasOwnToken, ownTokenId } from '../claim.ts';
-import { secretOf } from '../event.ts';
-import { isInFuture } from '../rules.ts';
-import { type Hook, hostOfHook, isExpired, type ListedHook } from '../store.ts';
-import { allowedHosts, checkHookUrl } from '../url.ts';
+import { findUser } from '../accounts/organisation.ts';
+import { issueRecorded } from '../accounts/token.ts';
+import { addCommand } from '../command.ts';
+import { type CommandContext, hooksOf, knownServiceUrl, withStore } from '../context.ts';
+import { Failure } from '../failure.ts';
+import { withInvocation } from '../invocation.ts';
+import { parseSince } from '../leads/find.ts';
+import { writeJson, writeLine } from '../output.ts';
+import { warnAboutService } from '../running-service.ts';
 
 export function registerAdd(hooks: Command, context: CommandContext): void {
   addCommand(hooks, context, {
