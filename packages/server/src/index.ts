@@ -69,7 +69,7 @@ export {
 } from './limits/limiter.ts';
 export type { PollObservation, PollObserver } from './poll/observer.ts';
 export type * from './poll/store.ts';
-export * from './store/errors.ts';
+export * from './sql/errors.ts';
 export { openPostgresStore, type PostgresOptions } from './store/postgres/store.ts';
 export { openSqliteStore, type SqliteOptions } from './store/sqlite/store.ts';
 export type * from './store/store.ts';

@@ -12,7 +12,7 @@ import {
   type SqlTask,
   selectFields,
   type Table,
-} from '../store/sql.ts';
+} from '../sql/sql.ts';
 import {
   type BranchRow,
   type CompanyRow,

@@ -13,7 +13,7 @@ import {
   type SqlTask,
   selectFields,
   type Table,
-} from '../store/sql.ts';
+} from '../sql/sql.ts';
 import { createOrganisationMethods, USERS } from './organisation-sql.ts';
 import type { IssuedToken, User } from './records.ts';
 import type { AccountCounts, AccountStore, ListedToken } from './store.ts';

@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { toIso } from '../clock.ts';
 import { describeDatabase } from '../config.ts';
 import { type Engine, engineOf } from '../open-store.ts';
-import { BackupTargetError, SchemaVersionError } from '../store/errors.ts';
+import { BackupTargetError, SchemaVersionError } from '../sql/errors.ts';
 import { messageOf, systemCode } from '../system-error.ts';
 import { addCommand } from './command.ts';
 import { type CommandContext, loadConfig } from './context.ts';

@@ -11,7 +11,7 @@ import {
   SchemaVersionError,
   StoreUnavailableError,
   UnusableDatabaseError,
-} from '../store/errors.ts';
+} from '../sql/errors.ts';
 import { innermostCode, reasonOf, systemCode } from '../system-error.ts';
 import { EXIT_CODES } from './exit.ts';
 

@@ -9,7 +9,7 @@ import { openStore } from '../open-store.ts';
 import type { Running } from '../ops/lifecycle.ts';
 import { probeAddresses } from '../ops/listen.ts';
 import type { Logger } from '../ops/logging.ts';
-import { SchemaVersionError } from '../store/errors.ts';
+import { SchemaVersionError } from '../sql/errors.ts';
 import type { MigrationReport, Store } from '../store/store.ts';
 import { VERSION } from '../version.ts';
 import { addCommand } from './command.ts';

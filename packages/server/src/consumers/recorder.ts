@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { VerifiedToken } from '../accounts/records.ts';
 import { MIN_TIME } from '../clock.ts';
 import type { EndedPoll, PollRecorder } from '../poll/store.ts';
-import { isStorable } from '../store/sql.ts';
+import { isStorable } from '../sql/sql.ts';
 import {
   type ConsumerKey,
   type ConsumerStore,

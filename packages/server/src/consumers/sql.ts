@@ -16,7 +16,7 @@ import {
   selectFields,
   type Table,
   type TaskOptions,
-} from '../store/sql.ts';
+} from '../sql/sql.ts';
 import { keepGapsWithLeads, mergePolls, startOfFirstPolls } from './merge-polls.ts';
 import {
   type Consumer,

@@ -17,7 +17,7 @@ import {
   selectFields,
   type Table,
   type TaskOptions,
-} from '../store/sql.ts';
+} from '../sql/sql.ts';
 import {
   claimHooks,
   type ExaminedHook,

@@ -1,7 +1,7 @@
 /** Reads the body of a request, within limits. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { MAX_INTAKE_BYTES } from '@leadtap/contract';
-import { ClientDisconnectedError } from '../store/errors.ts';
+import { ClientDisconnectedError } from '../sql/errors.ts';
 import { isHeaderRepeated, parseParameter, splitUnquoted } from './headers.ts';
 import { ProblemError } from './problems.ts';
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { ClientDisconnectedError } from '../store/errors.ts';
+import { ClientDisconnectedError } from '../sql/errors.ts';
 
 /** A connection with this many unanswered requests is closed after the last of them. */
 const MAX_PIPELINED = 32;

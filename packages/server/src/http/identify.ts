@@ -15,7 +15,7 @@ import {
   type Policy,
   type Verdict,
 } from '../limits/limiter.ts';
-import { ClientDisconnectedError, StoreUnavailableError } from '../store/errors.ts';
+import { ClientDisconnectedError, StoreUnavailableError } from '../sql/errors.ts';
 import { isDisconnected } from './connections.ts';
 import type { Exchange } from './exchange.ts';
 import type { HeaderList } from './headers.ts';

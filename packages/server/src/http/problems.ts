@@ -10,7 +10,7 @@ import {
 } from '@leadtap/contract';
 import { TokenVerificationUnavailableError } from '../accounts/external-tokens.ts';
 import type { VerifiedToken } from '../accounts/records.ts';
-import { StoreUnavailableError, UnusableDatabaseError } from '../store/errors.ts';
+import { StoreUnavailableError, UnusableDatabaseError } from '../sql/errors.ts';
 
 export interface ProblemParts {
   readonly detail?: string;

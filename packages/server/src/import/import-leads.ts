@@ -4,7 +4,7 @@ import { requireContent, type ValidationIssue } from '../leads/parse-lead.ts';
 import { placementIssue } from '../leads/placement-issues.ts';
 import type { LeadInput } from '../leads/record.ts';
 import type { LeadResult, WriteOutcome } from '../leads/store.ts';
-import { StoreUnavailableError } from '../store/errors.ts';
+import { StoreUnavailableError } from '../sql/errors.ts';
 import type { Store } from '../store/store.ts';
 import { type Sleep, splitIntoBatches } from './batches.ts';
 import type { InputLine, ParsedLine } from './input-line.ts';

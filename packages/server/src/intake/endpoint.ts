@@ -21,7 +21,7 @@ import { ProblemError } from '../http/problems.ts';
 import { createLeadTimes, type LeadTimes } from '../leads/lead-times.ts';
 import { INTAKE_LEAD_POLICIES, INTAKE_POLICIES, type Limiter, MemoryLimiter } from '../limits/limiter.ts';
 import type { WatchReserved } from '../reserved.ts';
-import { StoreUnavailableError } from '../store/errors.ts';
+import { StoreUnavailableError } from '../sql/errors.ts';
 import { type IntakeContent, type IntakeOutcome, receiveLeads } from './accept.ts';
 import { idempotencyKeyOf, LEADS_BODY, parseBody, parseWebhook, type Upload, UploadBudget } from './body.ts';
 import { contentOfWebhook } from './sources.ts';

@@ -1,6 +1,6 @@
 import { PROFESSIONAL, type User } from '../accounts/records.ts';
 import type { Account } from '../accounts/store.ts';
-import type { Dialect } from '../store/sql.ts';
+import type { Dialect } from '../sql/sql.ts';
 import type { LeadScope } from './record.ts';
 
 /** The part of a user that a poll needs. */

@@ -1,5 +1,5 @@
 /** The order and the steps in which leads are listed over all companies. */
-import { AFTER_ALL_MS } from '../store/sql.ts';
+import { AFTER_ALL_MS } from '../sql/sql.ts';
 import type { StoredLead } from './record.ts';
 import type { LeadListQuery } from './store.ts';
 

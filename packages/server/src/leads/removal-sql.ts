@@ -12,7 +12,7 @@ import {
   type SqlDatabase,
   type Table,
   type TaskOptions,
-} from '../store/sql.ts';
+} from '../sql/sql.ts';
 import {
   type Contact,
   hashErasedId,

@@ -2,14 +2,7 @@
 
 import { MAX_SEARCH_LENGTH } from '@leadtap/contract';
 import { CompanyQueue, mapInSlices, takeTurn } from '../event-loop.ts';
-import {
-  AFTER_ALL_MS,
-  type Dialect,
-  isStorable,
-  query,
-  type SqlDatabase,
-  type SqlTask,
-} from '../store/sql.ts';
+import { AFTER_ALL_MS, type Dialect, isStorable, query, type SqlDatabase, type SqlTask } from '../sql/sql.ts';
 import type { LeadScope, StoredLead } from './record.ts';
 import type { StoredLeadRow } from './row.ts';
 import { createLeadMatcher, type LeadMatcher } from './search.ts';

@@ -7,7 +7,7 @@ import {
   isStorable,
   query,
   type SqlDatabase,
-} from '../store/sql.ts';
+} from '../sql/sql.ts';
 import { firstStep, type ListOrder, NEWEST_FIRST, nextStep, OLDEST_FIRST } from './list-steps.ts';
 import type { LeadRecord, StoredLead } from './record.ts';
 import { LEAD_COLUMNS, type StoredLeadRow, toStoredLead } from './row.ts';

@@ -13,7 +13,7 @@
  */
 
 import type { VerifiedToken } from '../accounts/records.ts';
-import { ClientDisconnectedError } from '../store/errors.ts';
+import { ClientDisconnectedError } from '../sql/errors.ts';
 import type { Change, ChangeSource } from './store.ts';
 
 /** Calls back after the delay, unless the function that it returns is called before. */

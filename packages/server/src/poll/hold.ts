@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../clock.ts';
 import { isDisconnected, onceClosed } from '../http/connections.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { type HeaderList, isConsoleRequest, parseParameter, splitUnquoted } from '../http/headers.ts';
-import { ClientDisconnectedError } from '../store/errors.ts';
+import { ClientDisconnectedError } from '../sql/errors.ts';
 import { type HeldPoll, HeldPolls, type Schedule } from './held-polls.ts';
 import type { PollObserver } from './observer.ts';
 import type { PollQuery, PollResult } from './pages.ts';

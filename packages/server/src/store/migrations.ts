@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { ChangedMigrationError } from './errors.ts';
+import { ChangedMigrationError } from '../sql/errors.ts';
 
 export interface Migration {
   readonly version: number;

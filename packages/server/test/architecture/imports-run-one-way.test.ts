@@ -64,7 +64,7 @@ const MAY_IMPORT = {
 /** They import no other part; every part may import them. */
 const FOUNDATION = [
   'signing-secret',
-  'store/sql',
+  'sql',
   'clock',
   'formats',
   'reserved',
@@ -101,7 +101,7 @@ const IO = /^node:(fs|net|http|https|http2|dgram|dns|tls|child_process|worker_th
 const SERVER = 'packages/server/src/';
 const CONTRACT = 'packages/contract/src/';
 const ADAPTERS = ['store/sqlite', 'store/postgres'];
-const INNER_PARTS = [...ADAPTERS, 'store/sql', 'limits/open-limiters', 'limits/redis'];
+const INNER_PARTS = [...ADAPTERS, 'limits/open-limiters', 'limits/redis'];
 
 /** What the stores implement, and what they store. */
 const PORT = /^(?:accounts|leads|poll|intake|consumers|hooks)\/(?:store|records?)$/;

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { tempFolder } from '../../../testing/harness/temp-folder.ts';
 import { asFailure, Failure } from '../../src/cli/failure.ts';
 import { parseConfig } from '../../src/config.ts';
-import { SchemaVersionError, StoreUnavailableError, UnusableDatabaseError } from '../../src/store/errors.ts';
+import { SchemaVersionError, StoreUnavailableError, UnusableDatabaseError } from '../../src/sql/errors.ts';
 import { Connection } from '../../src/store/sqlite/connection.ts';
 import { openSqliteStore } from '../../src/store/sqlite/store.ts';
 

@@ -7,7 +7,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { deferred } from '../../../testing/harness/deferred.ts';
 import { emptyStore, makeStubStore, noLimit } from '../../../testing/harness/endpoint.ts';
 import { openSocket, requestText } from '../../../testing/harness/raw-http.ts';
-import { ClientDisconnectedError } from '../../src/store/errors.ts';
+import { ClientDisconnectedError } from '../../src/sql/errors.ts';
 import { eventually } from '../faults/eventually.ts';
 
 const REQUESTS = 20;

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { ownTcpProxy } from '../../../testing/harness/own-servers.ts';
-import { StoreUnavailableError } from '../../src/store/errors.ts';
+import { StoreUnavailableError } from '../../src/sql/errors.ts';
 import { shareCluster } from './cluster.ts';
 import { eventually } from './eventually.ts';
 import { addLead, expectUnavailable, serve } from './instance.ts';

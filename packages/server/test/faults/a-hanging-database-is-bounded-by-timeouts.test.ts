@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ownTcpProxy } from '../../../testing/harness/own-servers.ts';
 import { LONG_STORE_TIMEOUTS } from '../../../testing/harness/timeouts.ts';
-import { StoreUnavailableError } from '../../src/store/errors.ts';
+import { StoreUnavailableError } from '../../src/sql/errors.ts';
 import { openPostgresStore } from '../../src/store/postgres/store.ts';
 import { shareCluster } from './cluster.ts';
 import { eventually } from './eventually.ts';

@@ -6,7 +6,7 @@ import { deferred } from '../../../testing/harness/deferred.ts';
 import { emptyStore, listen, makeEndpoint, noLimit } from '../../../testing/harness/endpoint.ts';
 import { openSocket, requestText } from '../../../testing/harness/raw-http.ts';
 import type { VerifyToken } from '../../src/accounts/tokens.ts';
-import { ClientDisconnectedError } from '../../src/store/errors.ts';
+import { ClientDisconnectedError } from '../../src/sql/errors.ts';
 import { openPostgresStore, type PostgresOptions } from '../../src/store/postgres/store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { shareCluster } from './cluster.ts';

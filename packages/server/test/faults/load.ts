@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Store } from 'leadtap';
 import { Client } from 'pg';
 import { expect } from 'vitest';
-import { StoreUnavailableError } from '../../src/store/errors.ts';
+import { StoreUnavailableError } from '../../src/sql/errors.ts';
 import { type Ask, type Poller, RemembersDate, RemembersLastLead } from '../delivery/pollers.ts';
 import { expectAnswered, type Instance } from './instance.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { StoreUnavailableError } from '../../src/store/errors.ts';
+import { StoreUnavailableError } from '../../src/sql/errors.ts';
 import { LockQueue } from '../../src/store/postgres/lock-queue.ts';
 import { shareCluster } from './cluster.ts';
 import { eventually } from './eventually.ts';

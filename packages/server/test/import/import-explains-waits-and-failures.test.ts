@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest';
 import { makeTestDatabase } from '../../../testing/harness/database.ts';
 import { tempFolder } from '../../../testing/harness/temp-folder.ts';
 import { importFile } from '../../src/cli/import/import.ts';
-import { StoreUnavailableError } from '../../src/store/errors.ts';
+import { StoreUnavailableError } from '../../src/sql/errors.ts';
 import type { Store } from '../../src/store/store.ts';
 import { captureStream } from '../cli/capture-stream.ts';
 

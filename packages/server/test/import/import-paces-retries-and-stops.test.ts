@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ParsedLine } from '../../src/import/input-line.ts';
-import { StoreUnavailableError } from '../../src/store/errors.ts';
+import { StoreUnavailableError } from '../../src/sql/errors.ts';
 import { bad, good, goodLines, inChunks, MemoryStore, runImport } from './support/run-import.ts';
 
 const waitsIn = (events: readonly string[]) => events.filter((event) => event.startsWith('waited'));

@@ -1,6 +1,6 @@
 import type { VerifiedToken } from '../../accounts/records.ts';
 import type { Account } from '../../accounts/store.ts';
-import { StoreUnavailableError } from '../../store/errors.ts';
+import { StoreUnavailableError } from '../../sql/errors.ts';
 import type { ChangeTrackingStore, Revalidation, RevalidationRequest } from '../store.ts';
 
 /** The result of a revalidation, and its epoch. */

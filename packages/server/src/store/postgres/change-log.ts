@@ -1,6 +1,6 @@
 import type { Account } from '../../accounts/store.ts';
 import type { Change, ChangeTrackingStore, Revalidation } from '../../poll/store.ts';
-import { isStorable } from '../sql.ts';
+import { isStorable } from '../../sql/sql.ts';
 import type { Database } from './connection.ts';
 
 /** The result of `leadtap.revalidate`. */

@@ -1,6 +1,6 @@
 import { Socket } from 'node:net';
 import pg from 'pg';
-import { ClientDisconnectedError, StoreUnavailableError } from '../errors.ts';
+import { ClientDisconnectedError, StoreUnavailableError } from '../../sql/errors.ts';
 import { isBrokenConnection, isConnectTimeout, isRetryable, isStalePlan, toStoreError } from './errors.ts';
 import { TIMEOUTS, type Timeouts } from './timeouts.ts';
 

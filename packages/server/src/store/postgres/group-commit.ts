@@ -1,4 +1,4 @@
-import { StoreUnavailableError } from '../errors.ts';
+import { StoreUnavailableError } from '../../sql/errors.ts';
 import { LOCK_TIMEOUT_MS } from './connection.ts';
 import { isUnavailableForSome } from './errors.ts';
 import type { LockQueue } from './lock-queue.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../clock.ts';
-import { SchemaVersionError, StoreUnavailableError, UnusableDatabaseError } from '../errors.ts';
+import { SchemaVersionError, StoreUnavailableError, UnusableDatabaseError } from '../../sql/errors.ts';
 import * as migrations from '../migrations.ts';
 import type { Inspection, MigrationReport, ServerFacts } from '../store.ts';
 import { type Database, NO_TIMEOUT_MS, type Session } from './connection.ts';

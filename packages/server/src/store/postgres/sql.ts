@@ -7,7 +7,7 @@ import {
   type SqlTask,
   type SqlValue,
   type TaskOptions,
-} from '../sql.ts';
+} from '../../sql/sql.ts';
 import { type Database, NO_TIMEOUT_MS, type Session } from './connection.ts';
 
 /** The types of columns, as `json_to_recordset` reads them. */

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { queryInChunks } from '../sql.ts';
+import { queryInChunks } from '../../sql/sql.ts';
 import { type MoveTarget, RowsRefusedError } from '../transfer/port.ts';
 import { type Column, type ColumnKind, LEADS, type Row, type Table } from '../transfer/tables.ts';
 import { Database, lockCompanies, NO_TIMEOUT_MS, type Session, type SqlValue } from './connection.ts';

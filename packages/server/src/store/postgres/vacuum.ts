@@ -1,6 +1,6 @@
 /** Removes the bytes of deleted leads from the files of the table. */
 import type { VacuumReport } from '../../leads/removal.ts';
-import { StoreUnavailableError } from '../errors.ts';
+import { StoreUnavailableError } from '../../sql/errors.ts';
 import { type Database, NO_TIMEOUT_MS } from './connection.ts';
 
 /** The owner may, and from PostgreSQL 17 on a role with MAINTAIN. VACUUM itself only warns, and does nothing. */

@@ -5,7 +5,7 @@ import type { StoredRequest } from '../../intake/idempotency.ts';
 import type { Place, Places, StatusName } from '../../leads/placement.ts';
 import type { LeadInput } from '../../leads/record.ts';
 import type { LeadFieldsRow } from '../../leads/row.ts';
-import { isStorable } from '../sql.ts';
+import { isStorable } from '../../sql/sql.ts';
 import type { Session, SqlValue } from './connection.ts';
 
 interface LeadKey {

@@ -9,7 +9,7 @@ import {
   type LeadRow,
   toLeadRecord,
 } from '../../leads/row.ts';
-import { UnusableDatabaseError } from '../errors.ts';
+import { UnusableDatabaseError } from '../../sql/errors.ts';
 import type { SqlValue } from './connection.ts';
 
 /** The columns of a page of leads, for a query that joins companies c, statuses s, branches b and departments d. */

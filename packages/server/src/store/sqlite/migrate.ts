@@ -1,4 +1,4 @@
-import { ChangedMigrationError, SchemaVersionError, UnusableDatabaseError } from '../errors.ts';
+import { ChangedMigrationError, SchemaVersionError, UnusableDatabaseError } from '../../sql/errors.ts';
 import * as migrations from '../migrations.ts';
 import type { MigrationReport } from '../store.ts';
 import type { Connection } from './connection.ts';

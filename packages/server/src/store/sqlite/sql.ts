@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts';
-import { type Dialect, type Query, READ_NOW, runSync, type SqlTask, toSqlite } from '../sql.ts';
+import { type Dialect, type Query, READ_NOW, runSync, type SqlTask, toSqlite } from '../../sql/sql.ts';
 import type { Connection, SqlValue, Statement } from './connection.ts';
 
 export const SQLITE: Dialect = {

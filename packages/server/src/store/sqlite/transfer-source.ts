@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
-import { SchemaVersionError, UnusableDatabaseError } from '../errors.ts';
+import { SchemaVersionError, UnusableDatabaseError } from '../../sql/errors.ts';
 import { type LastStamp, type MoveSource, SourceError, SourceInUseError } from '../transfer/port.ts';
 import type { Column, ColumnKind, Row, Table } from '../transfer/tables.ts';
 import { Connection, type SqlValue } from './connection.ts';

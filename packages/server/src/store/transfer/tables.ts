@@ -5,7 +5,7 @@ import { CONSUMERS as CONSUMER_TABLE } from '../../consumers/sql.ts';
 import { HOOKS as HOOK_TABLE } from '../../hooks/sql.ts';
 import { isJsonObject } from '../../json.ts';
 import { LEAD_COLUMNS, type ColumnKind as LeadColumnKind } from '../../leads/row.ts';
-import { columnTypesOf } from '../sql.ts';
+import { columnTypesOf } from '../../sql/sql.ts';
 
 export type ColumnKind = LeadColumnKind | 'integer';
 

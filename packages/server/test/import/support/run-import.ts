@@ -3,7 +3,7 @@ import type { InputLine, ParsedLine } from '../../../src/import/input-line.ts';
 import type { ValidationIssue } from '../../../src/leads/parse-lead.ts';
 import type { LeadInput } from '../../../src/leads/record.ts';
 import type { LeadResult, WriteOptions, WriteOutcome } from '../../../src/leads/store.ts';
-import { StoreUnavailableError } from '../../../src/store/errors.ts';
+import { StoreUnavailableError } from '../../../src/sql/errors.ts';
 
 /** A store in memory. The company "nowhere" does not exist, and an id that comes again is an update. */
 export class MemoryStore {

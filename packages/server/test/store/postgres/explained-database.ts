@@ -2,9 +2,9 @@ import { Client } from 'pg';
 import { onTestFinished } from 'vitest';
 import { makeTestDatabase } from '../../../../testing/harness/database.ts';
 import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
+import type { SqlDatabase } from '../../../src/sql/sql.ts';
 import { Database, type Session, type TransactionSession } from '../../../src/store/postgres/connection.ts';
 import { runTasksOn } from '../../../src/store/postgres/sql.ts';
-import type { SqlDatabase } from '../../../src/store/sql.ts';
 
 /** A database with an organisation, whose tasks run on the client and add the plans of their queries, once `explain` is called. */
 export async function makeExplainedDatabase() {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { openSqliteStore } from 'leadtap';
 import { onTestFinished, vi } from 'vitest';
 import { tempFolder } from '../../../../testing/harness/temp-folder.ts';
-import type { SqlDatabase, SqlTask } from '../../../src/store/sql.ts';
+import type { SqlDatabase, SqlTask } from '../../../src/sql/sql.ts';
 import { Connection } from '../../../src/store/sqlite/connection.ts';
 import { prepareTasks, SQLITE } from '../../../src/store/sqlite/sql.ts';
 
