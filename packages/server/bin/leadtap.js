@@ -42,7 +42,7 @@ const signal = stopOnSignals((code) => process.exit(code));
 // Loaded after the signal handlers are set: process 1 of a container ignores signals without a handler, and loading takes time.
 const { main } = await import(built.href);
 const { invocationOf } = await import(new URL('../dist/cli/invocation.js', import.meta.url).href);
-const { systemClock } = await import(new URL('../dist/clock.js', import.meta.url).href);
+const { systemClock } = await import(new URL('../dist/lib/clock.js', import.meta.url).href);
 
 process.exitCode = await main(process.argv.slice(2), {
   env: process.env,

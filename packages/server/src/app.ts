@@ -4,7 +4,6 @@ import type { Logger } from 'pino';
 import { acceptedKeysOf, keyOfToken } from './accounts/own-tokens.ts';
 import { loadSigningKeys, type SigningKeys, secretsOf } from './accounts/signing-keys.ts';
 import { makeVerifyToken } from './accounts/tokens.ts';
-import { type Clock, systemClock } from './clock.ts';
 import { type Config, describeDatabase, serviceUrl } from './config.ts';
 import { ConsumerRecorder } from './consumers/recorder.ts';
 import { createFindEndpoint } from './find/endpoint.ts';
@@ -20,6 +19,8 @@ import { createRouter, type Endpoint, switchedOff } from './http/endpoint.ts';
 import { healthEndpoints } from './http/health.ts';
 import { HttpServer } from './http/server.ts';
 import { createIntakeEndpoint } from './intake/endpoint.ts';
+import { type Clock, systemClock } from './lib/clock.ts';
+import { VERSION } from './lib/version.ts';
 import { openLimiters } from './limits/open-limiters.ts';
 import { engineOf, openStore } from './open-store.ts';
 import type { Startable } from './ops/lifecycle.ts';
@@ -36,7 +37,6 @@ import { InstanceMemory } from './status/instance.ts';
 import { createStatusReader } from './status/read-status.ts';
 import type { StatusTimeouts } from './status/timeouts.ts';
 import type { Store } from './store/store.ts';
-import { VERSION } from './version.ts';
 
 export interface Service extends Startable {
   readonly store: Store;

@@ -27,7 +27,6 @@ export {
   type Verification,
   type VerifyToken,
 } from './accounts/tokens.ts';
-export { type Clock, systemClock } from './clock.ts';
 export { ConsumerRecorder, type RecorderOptions } from './consumers/recorder.ts';
 export type {
   Consumer,
@@ -57,6 +56,7 @@ export type * from './leads/record.ts';
 export type * from './leads/removal.ts';
 export type { PageLead, RenderedLead } from './leads/render.ts';
 export type * from './leads/store.ts';
+export { type Clock, systemClock } from './lib/clock.ts';
 export {
   FAILED_TOKEN_POLICIES,
   INTAKE_POLICIES,

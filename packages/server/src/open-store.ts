@@ -1,5 +1,5 @@
 /** The only place that distinguishes store kinds: everything that differs between the engines is in `Engine`. */
-import type { Clock } from './clock.ts';
+
 import {
   type Config,
   type Database,
@@ -7,6 +7,7 @@ import {
   type PostgresDatabase,
   type SqliteDatabase,
 } from './config.ts';
+import type { Clock } from './lib/clock.ts';
 import { pgDumpCommand } from './store/postgres/dump-command.ts';
 import { postgresHints } from './store/postgres/hints.ts';
 import { LONG_TIMEOUTS } from './store/postgres/timeouts.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { toIso } from '../src/clock.ts';
+import { toIso } from '../src/lib/clock.ts';
 
 const DAY_MS = 86_400_000;
 /** The limit of dates in JavaScript. */

@@ -1,6 +1,6 @@
 import { inject, onTestFinished } from 'vitest';
-import type { Clock } from '../../server/src/clock.ts';
 import { parseConfig } from '../../server/src/config.ts';
+import type { Clock } from '../../server/src/lib/clock.ts';
 import { openStore, type StoreTimeouts } from '../../server/src/open-store.ts';
 import type { Store } from '../../server/src/store/store.ts';
 import type { DatabaseOptions, EngineDatabase } from './engine-database.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../server/src/clock.ts';
+import type { Clock } from '../../server/src/lib/clock.ts';
 
 /** What each engine does in its own way. */
 export interface EngineDatabase {

@@ -5,9 +5,9 @@ import { type Response as Injected, type InjectOptions, inject } from 'light-my-
 import { onTestFinished } from 'vitest';
 import type { ExternalTokens } from '../../server/src/accounts/external-tokens.ts';
 import { compose, type Service } from '../../server/src/app.ts';
-import { type Clock, systemClock } from '../../server/src/clock.ts';
 import { type Config, parseConfig } from '../../server/src/config.ts';
 import type { DeliveryOptions } from '../../server/src/hooks/deliver.ts';
+import { type Clock, systemClock } from '../../server/src/lib/clock.ts';
 import { type Limiters, type LimitersOptions, openLimiters } from '../../server/src/limits/open-limiters.ts';
 import { openStore, type StoreTimeouts } from '../../server/src/open-store.ts';
 import { type LifecycleOptions, start } from '../../server/src/ops/lifecycle.ts';

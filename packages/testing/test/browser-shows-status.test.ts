@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it, vi } from 'vitest';
-import type { Clock } from '../../server/src/clock.ts';
+import type { Clock } from '../../server/src/lib/clock.ts';
 import { addClient, writePolls } from '../../server/test/status/support/status.ts';
 import { expectAccessible, expectEveryLook } from '../browser/accessibility.ts';
 import { findOverflow, openPage, type PageOptions, VIEWPORTS } from '../browser/page.ts';

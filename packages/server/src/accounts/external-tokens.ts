@@ -3,7 +3,7 @@ import type { JSONWebKeySet, JWKSCacheInput, JWTVerifyGetKey } from 'jose';
 import { JWKSNoMatchingKey } from 'jose/errors';
 import { createLocalJWKSet } from 'jose/jwks/local';
 import { createRemoteJWKSet, customFetch, jwksCache } from 'jose/jwks/remote';
-import { isJsonObject } from '../json.ts';
+import { isJsonObject } from '../lib/json.ts';
 
 /** Where the public keys are. */
 export type JwksLocation =

@@ -5,7 +5,7 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { Settings } from 'typebox/system';
-import { isJsonObject } from '../json.ts';
+import { isJsonObject } from '../lib/json.ts';
 import {
   ACCESS_LEVELS,
   type FindProblem,

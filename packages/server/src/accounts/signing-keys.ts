@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { decodeSecret, MIN_SECRET_BYTES, secretProblem } from '../signing-secret.ts';
-import { hasNoHardLinks, systemCode } from '../system-error.ts';
+import { decodeSecret, MIN_SECRET_BYTES, secretProblem } from '../lib/signing-secret.ts';
+import { hasNoHardLinks, systemCode } from '../lib/system-error.ts';
 
 export interface SigningKey {
   /** The `kid` in the header of a token. */

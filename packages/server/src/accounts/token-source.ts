@@ -1,4 +1,4 @@
-import { isJsonObject } from '../json.ts';
+import { isJsonObject } from '../lib/json.ts';
 import type { TokenSource } from './records.ts';
 
 /** Reads the claims `source` and `map`. Undefined if the token has none. */

@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import { JWTExpired } from 'jose/errors';
 import { jwtVerify } from 'jose/jwt/verify';
 import { LRUCache } from 'lru-cache';
-import { type Clock, findTimeZone } from '../clock.ts';
-import { isJsonObject } from '../json.ts';
+import { type Clock, findTimeZone } from '../lib/clock.ts';
+import { isJsonObject } from '../lib/json.ts';
 import {
   EXTERNAL_ALGORITHMS,
   type ExternalTokens,

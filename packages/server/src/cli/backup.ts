@@ -1,11 +1,11 @@
 import { mkdir, readdir, realpath, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import { toIso } from '../clock.ts';
 import { describeDatabase } from '../config.ts';
+import { toIso } from '../lib/clock.ts';
+import { messageOf, systemCode } from '../lib/system-error.ts';
 import { type Engine, engineOf } from '../open-store.ts';
 import { BackupTargetError, SchemaVersionError } from '../sql/errors.ts';
-import { messageOf, systemCode } from '../system-error.ts';
 import { addCommand } from './command.ts';
 import { type CommandContext, loadConfig } from './context.ts';
 import { exitCodeOf } from './exit.ts';

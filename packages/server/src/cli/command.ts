@@ -1,6 +1,6 @@
 /** Commands as data: what `--help`, docs/command-line.md and Commander know of a command stands in one object. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { toDurationMs } from '../clock.ts';
+import { toDurationMs } from '../lib/clock.ts';
 import type { CommandContext } from './context.ts';
 
 interface OptionSpec {

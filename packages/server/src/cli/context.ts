@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { acceptedKeysOf } from '../accounts/own-tokens.ts';
 import { loadSigningKeys } from '../accounts/signing-keys.ts';
-import type { Clock } from '../clock.ts';
 import {
   type Config,
   ConfigError,
@@ -14,9 +13,10 @@ import {
   serviceUrl,
 } from '../config.ts';
 import { type HookStore, withAcceptedKeys } from '../hooks/store.ts';
+import type { Clock } from '../lib/clock.ts';
+import { systemCode } from '../lib/system-error.ts';
 import { COMMAND_TIMEOUTS, openStore, type StoreTimeouts } from '../open-store.ts';
 import type { MigrationReport, Store } from '../store/store.ts';
-import { systemCode } from '../system-error.ts';
 import { exitCodeOf } from './exit.ts';
 import { asFailure, Failure } from './failure.ts';
 import type { Output } from './output.ts';

@@ -3,7 +3,8 @@ import { dirname } from 'node:path';
 import { JwksUnavailableError } from '../accounts/external-tokens.ts';
 import { SigningKeyError } from '../accounts/signing-keys.ts';
 import { type Config, type Database, describeDatabase, VARIABLES } from '../config.ts';
-import { nearestExisting } from '../nearest-existing.ts';
+import { nearestExisting } from '../lib/nearest-existing.ts';
+import { innermostCode, reasonOf, systemCode } from '../lib/system-error.ts';
 import { type Engine, engineOf } from '../open-store.ts';
 import { ListenError } from '../ops/listen.ts';
 import {
@@ -12,7 +13,6 @@ import {
   StoreUnavailableError,
   UnusableDatabaseError,
 } from '../sql/errors.ts';
-import { innermostCode, reasonOf, systemCode } from '../system-error.ts';
 import { EXIT_CODES } from './exit.ts';
 
 /** Each kind has the same exit code in every command. */

@@ -1,6 +1,6 @@
 /** How the person started this program, so that every command it prints can be pasted where it was printed. */
 import { basename, delimiter, dirname, relative, resolve, sep } from 'node:path';
-import { quoteForShell } from '../escape.ts';
+import { quoteForShell } from '../lib/escape.ts';
 
 /** `leadtap` if that is on the PATH, `npx leadtap` below npm, otherwise the path of the program. */
 export function invocationOf(

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
-import { reasonOf, systemCode } from '../system-error.ts';
-import { VERSION } from '../version.ts';
+import { reasonOf, systemCode } from '../lib/system-error.ts';
+import { VERSION } from '../lib/version.ts';
 import { registerOrg } from './accounts/org.ts';
 import { registerToken } from './accounts/token.ts';
 import { registerUser } from './accounts/user.ts';

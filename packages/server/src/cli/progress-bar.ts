@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts';
-import { formatCount, formatDuration } from '../formats.ts';
+import type { Clock } from '../lib/clock.ts';
+import { formatCount, formatDuration } from '../lib/formats.ts';
 import { type Output, widthOf } from './output.ts';
 
 const REDRAW_MS = 100;

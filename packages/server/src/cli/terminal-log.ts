@@ -1,5 +1,5 @@
 /** Log lines for a person at a terminal. Programs that read the output get the JSON lines. */
-import { printable } from '../escape.ts';
+import { printable } from '../lib/escape.ts';
 import { formatLeadCount } from './output.ts';
 
 const PREFIXES: Readonly<Record<string, string>> = { warn: 'warning: ', error: 'error: ', fatal: 'error: ' };

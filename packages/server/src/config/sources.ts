@@ -1,6 +1,6 @@
 /** Flags, environment and `.env`: which one sets a variable, and every problem in them. */
 import { parseEnv } from 'node:util';
-import { nearestName } from '../nearest-name.ts';
+import { nearestName } from '../lib/nearest-name.ts';
 import { InvalidValueError, kubernetesVariable } from './values.ts';
 import {
   CLIENT_VARIABLE_NAMES,

@@ -1,8 +1,8 @@
 /** Parsers of single values: hosts, ports, paths, secrets, choices. */
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
-import { findTimeZone, toDurationMs } from '../clock.ts';
-import { MIN_SECRET_BYTES, secretProblem } from '../signing-secret.ts';
+import { findTimeZone, toDurationMs } from '../lib/clock.ts';
+import { MIN_SECRET_BYTES, secretProblem } from '../lib/signing-secret.ts';
 
 export interface HostAndPort {
   readonly host: string;

@@ -1,6 +1,5 @@
 /** The webhook subscriptions of consumers. */
 import { setImmediate } from 'node:timers/promises';
-import { toIso, toIsoOrNull } from '../clock.ts';
 import {
   type Hook,
   type HookQuery,
@@ -10,6 +9,7 @@ import {
   type ListedHookState,
   listedStateOf,
 } from '../hooks/store.ts';
+import { toIso, toIsoOrNull } from '../lib/clock.ts';
 import { type ConsumerKey, consumerKeyText } from './store.ts';
 
 /**

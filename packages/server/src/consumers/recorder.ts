@@ -1,7 +1,7 @@
 /** Records who polls and how far each has come, off the path of the polls: in memory, written in batches. */
 import { setImmediate } from 'node:timers/promises';
 import type { VerifiedToken } from '../accounts/records.ts';
-import { MIN_TIME } from '../clock.ts';
+import { MIN_TIME } from '../lib/clock.ts';
 import type { EndedPoll, PollRecorder } from '../poll/store.ts';
 import { isStorable } from '../sql/sql.ts';
 import {

@@ -1,8 +1,8 @@
 /** What the stored positions of consumers mean: who has a lead, and who has stopped polling. */
 import { setImmediate } from 'node:timers/promises';
-import { toIso, toIsoOrNull } from '../clock.ts';
 import { type HookStore, hasEnded } from '../hooks/store.ts';
 import { mayPoll } from '../leads/access.ts';
+import { toIso, toIsoOrNull } from '../lib/clock.ts';
 import {
   type ConsumerHook,
   hasAccepted,

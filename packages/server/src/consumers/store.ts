@@ -4,7 +4,7 @@
  */
 
 import type { User, VerifiedToken } from '../accounts/records.ts';
-import { MAX_TIME } from '../clock.ts';
+import { MAX_TIME } from '../lib/clock.ts';
 /** All leads after `after` and up to `through`. Null: from the first lead. */
 export interface SentRange {
   readonly after: number | null;

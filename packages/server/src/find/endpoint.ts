@@ -1,7 +1,5 @@
 /** `GET {base_url}/automation/leads`: the leads that a user may see, newest first, or those with a text. */
 import { FIND_LEADS_PATH, MAX_SEARCH_LENGTH } from '@leadtap/contract';
-import { systemClock, toIso } from '../clock.ts';
-import { mapInSlices } from '../event-loop.ts';
 import { type CallerEndpoint, READ_METHODS, type RefusalObserver } from '../http/endpoint.ts';
 import type { Exchange, Payload } from '../http/exchange.ts';
 import { JSON_MEDIA_TYPE, searchOf } from '../http/headers.ts';
@@ -17,6 +15,8 @@ import { givenTwice, invalidQuery, type Parsed, parametersOf, parseLimit, parseT
 import { scopeOf } from '../leads/access.ts';
 import { renderLead } from '../leads/render.ts';
 import type { LeadSearchResult, LeadStore } from '../leads/store.ts';
+import { systemClock, toIso } from '../lib/clock.ts';
+import { mapInSlices } from '../lib/event-loop.ts';
 import type { Limiter } from '../limits/limiter.ts';
 
 export interface FindEndpointOptions extends IdentificationOptions, RefusalObserver {

@@ -13,7 +13,6 @@ import {
   type SubscribedHook,
   type Hook as WireHook,
 } from '@leadtap/contract';
-import { MIN_TIME, systemClock, toIso, toIsoOrNull } from '../clock.ts';
 import { consumerKeyOf, isSameConsumer, storableExpiry } from '../consumers/store.ts';
 import { type BodyRule, readBody } from '../http/body.ts';
 import { type Endpoint, READ_METHODS, type RefusalObserver } from '../http/endpoint.ts';
@@ -28,6 +27,7 @@ import {
 } from '../http/identify.ts';
 import { ProblemError } from '../http/problems.ts';
 import { parseInstant } from '../leads/instant.ts';
+import { MIN_TIME, systemClock, toIso, toIsoOrNull } from '../lib/clock.ts';
 import { FAILED_TOKEN_POLICIES, type Limiter, MemoryLimiter } from '../limits/limiter.ts';
 import { secretOf } from './event.ts';
 import { isInFuture } from './rules.ts';

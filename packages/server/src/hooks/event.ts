@@ -8,8 +8,8 @@ import {
   sampleLead,
   testLeadFrom,
 } from '@leadtap/contract';
-import { toIso } from '../clock.ts';
 import { type PageLead, renderLead } from '../leads/render.ts';
+import { toIso } from '../lib/clock.ts';
 import type { Delivery } from './deliver.ts';
 import type { Outcome } from './rules.ts';
 import type { DueHook, Hook } from './store.ts';

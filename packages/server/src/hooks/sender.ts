@@ -2,9 +2,9 @@
  * Sends the events of webhook subscriptions. The store says which are due: a hook is claimed, its event is sent, and what follows from
  * the response is stored (`rules.ts`). So nothing is queued here, and a process that is killed loses nothing: its claims end.
  */
-import { PacedQueue, takeTurn } from '../event-loop.ts';
+import { PacedQueue, takeTurn } from '../lib/event-loop.ts';
+import type { WatchReserved } from '../lib/reserved.ts';
 import type { ChangeSource } from '../poll/store.ts';
-import type { WatchReserved } from '../reserved.ts';
 import type { Delivery } from './deliver.ts';
 import { type EventOptions, eventMessage, postMessage } from './event.ts';
 import {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { escapeHtml } from '../escape.ts';
 import { entityTag } from '../leads/render.ts';
+import { escapeHtml } from '../lib/escape.ts';
 import { type OpenEndpoint, READ_METHODS } from './endpoint.ts';
 import { cachedPayload, type Exchange, type Payload, redirect } from './exchange.ts';
 import { JSON_MEDIA_TYPE } from './headers.ts';

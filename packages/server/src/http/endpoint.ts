@@ -1,6 +1,6 @@
 /** The rows of the table of endpoints, and what every endpoint has in common: its checks, problems, response and log line. */
 import { type IncomingMessage, METHODS, type RequestListener, type ServerResponse } from 'node:http';
-import { andThen, isPromise } from '../event-loop.ts';
+import { andThen, isPromise } from '../lib/event-loop.ts';
 import { ClientDisconnectedError } from '../sql/errors.ts';
 import { type BodyRule, endAndDiscardBody, hasLongUnreadBody, requireBody } from './body.ts';
 import { isDisconnected, onceClosed } from './connections.ts';

@@ -5,9 +5,9 @@ import { PROBLEMS, type ProblemCode } from '@leadtap/contract';
 import type { TokenScope, VerifiedToken } from '../accounts/records.ts';
 import { DEFAULT_TOKEN_SCOPES } from '../accounts/token-scopes.ts';
 import type { VerifyToken } from '../accounts/tokens.ts';
-import { type Clock, systemClock } from '../clock.ts';
-import { andThen, isPromise } from '../event-loop.ts';
 import { mayPoll, type PollingUser, seeSameLeads } from '../leads/access.ts';
+import { type Clock, systemClock } from '../lib/clock.ts';
+import { andThen, isPromise } from '../lib/event-loop.ts';
 import {
   FAILED_TOKEN_POLICIES,
   type Limiter,

@@ -1,6 +1,5 @@
 /** The header row of CSV: which field each column has. Columns with other names are mapped. */
 import { IMPORT_FIELDS, LEAD_FIELDS } from '@leadtap/contract';
-import { quote, quoteForShell } from '../escape.ts';
 import { type Assignment, assignFields } from '../leads/assign-fields.ts';
 import { isBlank } from '../leads/field-readers.ts';
 import {
@@ -11,6 +10,7 @@ import {
   requiredFields,
   type ValidationIssue,
 } from '../leads/parse-lead.ts';
+import { quote, quoteForShell } from '../lib/escape.ts';
 import { type ColumnMap, type HeaderOptions, UnusableFileError } from './input-line.ts';
 import { describeTimes } from './time-hints.ts';
 

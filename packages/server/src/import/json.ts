@@ -1,7 +1,8 @@
 /** Reads leads from NDJSON, and from a JSON document: an array of leads, or one lead. */
-import { isJsonObject } from '../json.ts';
+
 import { InvalidValue } from '../leads/field-readers.ts';
 import { parseLead, withCompany } from '../leads/parse-lead.ts';
+import { isJsonObject } from '../lib/json.ts';
 import { LineDecoder } from './encoding.ts';
 import {
   type InputLine,

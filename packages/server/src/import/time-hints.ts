@@ -1,6 +1,7 @@
 /** The options with which times that are not ISO 8601 can be read. */
-import { quoteForShell } from '../escape.ts';
+
 import type { DateFormatGuess } from '../leads/lead-times.ts';
+import { quoteForShell } from '../lib/escape.ts';
 import type { FileFacts } from './input-line.ts';
 
 export interface TimeColumn {

@@ -1,11 +1,6 @@
 /** Leads of one HTTP request: parsed as an import does, placed within the access level of their sender, and written together. */
 import { type LeadError, MAX_INTAKE_LEADS } from '@leadtap/contract';
 import type { VerifiedToken } from '../accounts/records.ts';
-import type { Clock } from '../clock.ts';
-import { shorten } from '../escape.ts';
-import { mapInSlices, Slices } from '../event-loop.ts';
-import { formatCount } from '../formats.ts';
-import { isJsonObject } from '../json.ts';
 import { type PollingUser, scopeOf } from '../leads/access.ts';
 import { isBlank } from '../leads/field-readers.ts';
 import type { LeadTimes } from '../leads/lead-times.ts';
@@ -13,6 +8,11 @@ import { CUSTOM_FIELD_PREFIX, parseLead, requireContent, type ValidationIssue } 
 import { outsideScope, placementIssue } from '../leads/placement-issues.ts';
 import type { LeadInput, LeadScope } from '../leads/record.ts';
 import type { PlacementProblem, WrittenLead } from '../leads/store.ts';
+import type { Clock } from '../lib/clock.ts';
+import { shorten } from '../lib/escape.ts';
+import { mapInSlices, Slices } from '../lib/event-loop.ts';
+import { formatCount } from '../lib/formats.ts';
+import { isJsonObject } from '../lib/json.ts';
 import { deriveId, identifyRequest } from './idempotency.ts';
 import type { IntakeStore } from './store.ts';
 

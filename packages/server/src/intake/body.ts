@@ -1,13 +1,13 @@
 /** Parses the body of a request that sends leads. */
 import type { IncomingMessage } from 'node:http';
 import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_INTAKE_BYTES, MAX_INTAKE_LEADS } from '@leadtap/contract';
-import { shorten } from '../escape.ts';
-import { mapInSlices } from '../event-loop.ts';
 import type { BodyRule, MediaType } from '../http/body.ts';
 import { isHeaderRepeated, parseParameter, splitUnquoted } from '../http/headers.ts';
 import { ProblemError, unavailable } from '../http/problems.ts';
 import { objectFromTexts } from '../leads/parse-lead.ts';
-import type { WatchReserved } from '../reserved.ts';
+import { shorten } from '../lib/escape.ts';
+import { mapInSlices } from '../lib/event-loop.ts';
+import type { WatchReserved } from '../lib/reserved.ts';
 import type { IntakeContent } from './accept.ts';
 
 export const LEADS_BODY: BodyRule = {

@@ -2,8 +2,6 @@
 import type { IncomingMessage } from 'node:http';
 import { LEADS_PATH, MAX_INTAKE_LEADS } from '@leadtap/contract';
 import type { VerifiedToken } from '../accounts/records.ts';
-import { systemClock, toIso } from '../clock.ts';
-import { isPromise, takeTurn } from '../event-loop.ts';
 import { declaredBytes, readBody } from '../http/body.ts';
 import type { CallerEndpoint } from '../http/endpoint.ts';
 import { type Exchange, jsonPayload, type Payload } from '../http/exchange.ts';
@@ -19,8 +17,10 @@ import {
 } from '../http/identify.ts';
 import { ProblemError } from '../http/problems.ts';
 import { createLeadTimes, type LeadTimes } from '../leads/lead-times.ts';
+import { systemClock, toIso } from '../lib/clock.ts';
+import { isPromise, takeTurn } from '../lib/event-loop.ts';
+import type { WatchReserved } from '../lib/reserved.ts';
 import { INTAKE_LEAD_POLICIES, INTAKE_POLICIES, type Limiter, MemoryLimiter } from '../limits/limiter.ts';
-import type { WatchReserved } from '../reserved.ts';
 import { StoreUnavailableError } from '../sql/errors.ts';
 import { type IntakeContent, type IntakeOutcome, receiveLeads } from './accept.ts';
 import { idempotencyKeyOf, LEADS_BODY, parseBody, parseWebhook, type Upload, UploadBudget } from './body.ts';

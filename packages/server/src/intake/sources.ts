@@ -4,10 +4,10 @@
  */
 import { IMPORT_FIELDS } from '@leadtap/contract';
 import { ProblemError } from '../http/problems.ts';
-import { isJsonObject } from '../json.ts';
 import { assignFields } from '../leads/assign-fields.ts';
 import { isBlank } from '../leads/field-readers.ts';
 import { CUSTOM_FIELD_PREFIX, isValidText, objectFromTexts, type ParseOptions } from '../leads/parse-lead.ts';
+import { isJsonObject } from '../lib/json.ts';
 import type { IntakeContent } from './accept.ts';
 import { parseJsonItem } from './body.ts';
 

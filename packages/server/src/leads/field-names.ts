@@ -1,6 +1,6 @@
 /** The fields that names of columns, questions and other programs stand for. */
 import { IMPORT_FIELDS } from '@leadtap/contract';
-import { nearestName } from '../nearest-name.ts';
+import { nearestName } from '../lib/nearest-name.ts';
 
 /**
  * Names of columns in lists of contacts and in exports of HubSpot, Salesforce, Pipedrive, Facebook Lead Ads, Google Ads,

@@ -1,8 +1,8 @@
 /** Reads single values by the type and the import rule that `IMPORT_FIELDS` gives their field. */
 import type { ImportField, ImportRule, LeadFieldType } from '@leadtap/contract';
-import { quote } from '../escape.ts';
-import { formatCount } from '../formats.ts';
-import { isJsonObject } from '../json.ts';
+import { quote } from '../lib/escape.ts';
+import { formatCount } from '../lib/formats.ts';
+import { isJsonObject } from '../lib/json.ts';
 import { parseInstant } from './instant.ts';
 
 /** A value that cannot be stored. The detail describes the error and how to fix it, after the name of the field. */

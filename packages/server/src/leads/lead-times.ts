@@ -1,5 +1,5 @@
 /** Times of leads: ISO 8601 and, for imports, other formats and the time zone of the file. */
-import { nearestName } from '../nearest-name.ts';
+import { nearestName } from '../lib/nearest-name.ts';
 import { createTimeReader, type Reader } from './field-readers.ts';
 import { parseInstant } from './instant.ts';
 

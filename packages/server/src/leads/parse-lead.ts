@@ -4,9 +4,9 @@
  * here.
  */
 import { IMPORT_FIELDS, type ImportField, LEAD_FIELDS, type LeadField } from '@leadtap/contract';
-import type { Clock } from '../clock.ts';
-import { quote } from '../escape.ts';
-import { isJsonObject } from '../json.ts';
+import type { Clock } from '../lib/clock.ts';
+import { quote } from '../lib/escape.ts';
+import { isJsonObject } from '../lib/json.ts';
 import { fieldOfName, isWeakIdName } from './field-names.ts';
 import {
   createFieldReader,

@@ -1,6 +1,6 @@
 /** What is wrong with the place of a lead, its status or its id, in words: for an import and for leads over HTTP. */
 
-import { quote } from '../escape.ts';
+import { quote } from '../lib/escape.ts';
 import { NO_CONTENT, type ValidationIssue } from './parse-lead.ts';
 import type { PlacementProblem } from './store.ts';
 

@@ -2,7 +2,7 @@
 
 import type { Status, User } from '../accounts/records.ts';
 import type { UpdateUserOutcome } from '../accounts/store.ts';
-import { toIso } from '../clock.ts';
+import { toIso } from '../lib/clock.ts';
 import { isInScope } from './access.ts';
 import type { LeadInput, LeadScope } from './record.ts';
 import type { PlacementProblem } from './store.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { LEAD_FIELDS, type Lead } from '@leadtap/contract';
-import { toIso } from '../clock.ts';
+import { toIso } from '../lib/clock.ts';
 import type { LeadRecord } from './record.ts';
 
 /** The lead as the wire shows it, with the fields in the order of the contract. */

@@ -1,7 +1,7 @@
 /** The search for leads in a database, newest first. */
 
 import { MAX_SEARCH_LENGTH } from '@leadtap/contract';
-import { CompanyQueue, mapInSlices, takeTurn } from '../event-loop.ts';
+import { CompanyQueue, mapInSlices, takeTurn } from '../lib/event-loop.ts';
 import { AFTER_ALL_MS, type Dialect, isStorable, query, type SqlDatabase, type SqlTask } from '../sql/sql.ts';
 import type { LeadScope, StoredLead } from './record.ts';
 import type { StoredLeadRow } from './row.ts';

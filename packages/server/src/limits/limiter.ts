@@ -1,6 +1,6 @@
 import { RATE_LIMITS, USER_WINDOWS } from '@leadtap/contract';
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../lib/clock.ts';
 
 /** A limit: at most `quota` requests in a window of `windowS` seconds. */
 export interface Policy {

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import {
   FAILED_TOKEN_POLICIES,
   INTAKE_LEAD_POLICIES,

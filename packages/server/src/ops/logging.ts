@@ -1,6 +1,6 @@
 import { type Logger, pino } from 'pino';
-import { toIso } from '../clock.ts';
 import { isUnavailability } from '../http/problems.ts';
+import { toIso } from '../lib/clock.ts';
 
 export type { Logger };
 

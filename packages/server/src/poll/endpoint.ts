@@ -1,7 +1,5 @@
 /** `GET {base_url}/automation/new-leads`, which polls new leads. */
 import { NEW_LEADS_PATH } from '@leadtap/contract';
-import { systemClock, toIso } from '../clock.ts';
-import { andThen } from '../event-loop.ts';
 import { type CallerEndpoint, READ_METHODS } from '../http/endpoint.ts';
 import { cachedPayload, type Exchange } from '../http/exchange.ts';
 import { httpDate, isConsoleRequest, JSON_MEDIA_TYPE, searchOf } from '../http/headers.ts';
@@ -13,6 +11,8 @@ import {
   readVerified,
 } from '../http/identify.ts';
 import { NO_LEADS } from '../leads/render.ts';
+import { systemClock, toIso } from '../lib/clock.ts';
+import { andThen } from '../lib/event-loop.ts';
 import { type Limiter, MemoryLimiter, USER_POLICIES } from '../limits/limiter.ts';
 import type { PollCache } from './cache/poll-cache.ts';
 import type { Schedule } from './held-polls.ts';

@@ -2,10 +2,10 @@
 import type { IncomingMessage } from 'node:http';
 import { MAX_WAIT_S, MIN_WAIT_S } from '@leadtap/contract';
 import type { VerifiedToken } from '../accounts/records.ts';
-import { type Clock, systemClock } from '../clock.ts';
 import { isDisconnected, onceClosed } from '../http/connections.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { type HeaderList, isConsoleRequest, parseParameter, splitUnquoted } from '../http/headers.ts';
+import { type Clock, systemClock } from '../lib/clock.ts';
 import { ClientDisconnectedError } from '../sql/errors.ts';
 import { type HeldPoll, HeldPolls, type Schedule } from './held-polls.ts';
 import type { PollObserver } from './observer.ts';

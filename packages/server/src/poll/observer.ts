@@ -1,6 +1,6 @@
 /** What metrics and the recorder of consumers learn about a poll. */
 import type { Exchange, Payload } from '../http/exchange.ts';
-import type { WatchReserved } from '../reserved.ts';
+import type { WatchReserved } from '../lib/reserved.ts';
 import type { PollQuery, PollResult } from './pages.ts';
 import type { EndedPoll } from './store.ts';
 

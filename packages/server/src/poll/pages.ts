@@ -1,7 +1,7 @@
-import { andThen } from '../event-loop.ts';
 import type { AccountReader } from '../http/identify.ts';
 import { type PollingUser, scopeOf } from '../leads/access.ts';
 import { type RenderedLeads, renderLeads } from '../leads/render.ts';
+import { andThen } from '../lib/event-loop.ts';
 import type { Page, PageQuery, PollStore } from './store.ts';
 
 export interface PollQuery {

@@ -1,6 +1,6 @@
 /** Messages to `LEADTAP_ALERT_URL`: one when a problem of the diagnosis begins, and one when it ends. */
-import type { Clock } from '../clock.ts';
-import { formatDuration } from '../formats.ts';
+import type { Clock } from '../lib/clock.ts';
+import { formatDuration } from '../lib/formats.ts';
 import type { StatusProblem, StatusReport } from './report.ts';
 import { RULES } from './rules.ts';
 

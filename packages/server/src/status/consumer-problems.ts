@@ -1,9 +1,9 @@
 /** The sentences of the rules about single consumers: what is wrong with one, and what to do. */
 import { PROBLEMS } from '@leadtap/contract';
-import { toIso } from '../clock.ts';
 import { isSameConsumer } from '../consumers/store.ts';
-import { formatDuration } from '../formats.ts';
 import { hasEnded } from '../hooks/store.ts';
+import { toIso } from '../lib/clock.ts';
+import { formatDuration } from '../lib/formats.ts';
 import { isRefusal } from './consumers.ts';
 import type { ConsumerProblem, ConsumerStatus, Facts, StatusProblem } from './report.ts';
 import {

@@ -1,6 +1,5 @@
 /** `GET {base_url}/automation/consumers`: the consumers of the user of the token, and the diagnosis of each. */
 import { CONSUMERS_PATH, type Consumers, type Consumer as WireConsumer } from '@leadtap/contract';
-import { systemClock, toIso } from '../clock.ts';
 import {
   type ConsumerSources,
   leadHookOf,
@@ -9,7 +8,6 @@ import {
   toGapsJson,
 } from '../consumers/states.ts';
 import { consumerKeyOf } from '../consumers/store.ts';
-import { formatDuration } from '../formats.ts';
 import type { HookStore } from '../hooks/store.ts';
 import { type CallerEndpoint, READ_METHODS, type RefusalObserver } from '../http/endpoint.ts';
 import { type Exchange, jsonPayload } from '../http/exchange.ts';
@@ -19,6 +17,8 @@ import {
   createIdentification,
   type IdentificationOptions,
 } from '../http/identify.ts';
+import { systemClock, toIso } from '../lib/clock.ts';
+import { formatDuration } from '../lib/formats.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Store } from '../store/store.ts';
 import { endOf, type Moment } from './consumer-problems.ts';

@@ -1,6 +1,5 @@
 /** The consumers as the diagnosis sees them: all are judged and counted, the most urgent are listed. */
 import { setImmediate } from 'node:timers/promises';
-import { type Clock, toIso } from '../clock.ts';
 import { startOf } from '../consumers/consumer-hooks.ts';
 import {
   type ConsumerSources,
@@ -20,6 +19,7 @@ import { isSameConsumer, positionOf } from '../consumers/store.ts';
 import { hasEnded } from '../hooks/store.ts';
 import { CLIENT_CLOSED_REQUEST } from '../http/exchange.ts';
 import { mayPoll } from '../leads/access.ts';
+import { type Clock, toIso } from '../lib/clock.ts';
 import {
   CONSUMER_PROBLEMS,
   type ConsumerProblem,

@@ -1,5 +1,5 @@
 /** HTML from template strings. Every value is escaped, so that the names of tokens and users cannot add markup. */
-import { escapeHtml } from '../escape.ts';
+import { escapeHtml } from '../lib/escape.ts';
 
 /** Markup that needs no escaping. */
 export class Html {

@@ -1,9 +1,9 @@
 /** What only this instance knows: the requests that it refused, its last errors, and a proxy that it does not trust. In memory. */
 import { PROBLEMS, type ProblemCode } from '@leadtap/contract';
 import { LRUCache } from 'lru-cache';
-import { type Clock, toIso } from '../clock.ts';
 import { type ConsumerKey, consumerKeyOf, consumerKeyText } from '../consumers/store.ts';
 import type { RefusedRequest } from '../http/exchange.ts';
+import { type Clock, toIso } from '../lib/clock.ts';
 import type { InstanceFacts, Refusal, RequestError } from './report.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,10 +1,10 @@
 /** The operator's page `/status`: the report as HTML, without inline styles or scripts. */
 
 import type { ProblemCode } from '@leadtap/contract';
-import { escapeHtml } from '../escape.ts';
-import { formatBytes, formatCount, formatDuration, formatTime } from '../formats.ts';
 import { hasEnded } from '../hooks/store.ts';
 import { CLIENT_CLOSED_REQUEST } from '../http/exchange.ts';
+import { escapeHtml } from '../lib/escape.ts';
+import { formatBytes, formatCount, formatDuration, formatTime } from '../lib/formats.ts';
 import { type Html, html, NO_HTML } from './html.ts';
 import type { ConsumerStatus, ConsumersStatus, Refusal, StatusReport } from './report.ts';
 import { LOW_FREE_BYTES } from './rules.ts';

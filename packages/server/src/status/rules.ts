@@ -3,7 +3,7 @@
  * `leadtap_problem`, `LEADTAP_ALERT_URL` and the alert rules in deploy/prometheus all use this list, so that they cannot disagree.
  */
 
-import { formatBytes, formatCount, formatDuration } from '../formats.ts';
+import { formatBytes, formatCount, formatDuration } from '../lib/formats.ts';
 import {
   type ConsumerRow,
   type DescribeConsumer,

@@ -1,7 +1,7 @@
 /** Names and commands in the sentences of the diagnosis. */
 import { PROBLEMS, type ProblemCode, type ProblemEntry } from '@leadtap/contract';
-import { quoteForShell } from '../escape.ts';
-import { formatCount } from '../formats.ts';
+import { quoteForShell } from '../lib/escape.ts';
+import { formatCount } from '../lib/formats.ts';
 import type { ConsumerStatus, Facts } from './report.ts';
 
 type Named = Pick<ConsumerStatus, 'name' | 'tokenId' | 'userId'> & Partial<Pick<ConsumerStatus, 'hook'>>;

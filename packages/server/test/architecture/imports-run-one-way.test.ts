@@ -62,21 +62,7 @@ const MAY_IMPORT = {
 } satisfies Record<string, readonly string[]>;
 
 /** They import no other part; every part may import them. */
-const FOUNDATION = [
-  'signing-secret',
-  'sql',
-  'clock',
-  'formats',
-  'reserved',
-  'event-loop',
-  'version',
-  'system-error',
-  'timeout',
-  'nearest-name',
-  'escape',
-  'nearest-existing',
-  'json',
-];
+const FOUNDATION = ['lib', 'sql'];
 
 /** The parts that may use a package. All may use `@leadtap/contract`. */
 const MAY_USE = {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { toIso } from '../../src/clock.ts';
+import { toIso } from '../../src/lib/clock.ts';
 import { NOW, terminalWithUsers } from './terminal.ts';
 
 /** Half an hour after a time that is cut to the second. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { toIso } from '../../src/clock.ts';
+import { toIso } from '../../src/lib/clock.ts';
 import { appliedOf, idsOf, startWaitingService } from './support/held-polls-service.ts';
 
 describe('a poll that waits', () => {

@@ -4,7 +4,7 @@ import { createPollHandler, type RequestHandler } from 'leadtap';
 import { inject } from 'light-my-request';
 import { test } from 'vitest';
 import { noLimit } from '../../../testing/harness/endpoint.ts';
-import { toIso } from '../../src/clock.ts';
+import { toIso } from '../../src/lib/clock.ts';
 import { ManualTimers, passTurns, settle } from './support/manual-timers.ts';
 import { ModelStore, USERS, type UserName } from './support/model-store.ts';
 

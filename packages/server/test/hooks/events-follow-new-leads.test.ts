@@ -4,7 +4,7 @@ import { Errors } from 'typebox/value';
 import { expect, it, vi } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { respondWith, startReceiver } from '../../../testing/integrations/hook-receiver.ts';
-import { VERSION } from '../../src/version.ts';
+import { VERSION } from '../../src/lib/version.ts';
 import { hooksRequest, readHook, startWith, storedHook, subscribe } from './support/hooks.ts';
 
 const iso = (ms: number) => new Date(ms).toISOString();

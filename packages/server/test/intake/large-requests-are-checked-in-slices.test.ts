@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { shareService } from '../../../testing/harness/shared-service.ts';
 import type { User } from '../../src/accounts/records.ts';
-import { mapInSlices } from '../../src/event-loop.ts';
 import { receiveLeads } from '../../src/intake/accept.ts';
 import { parseBody } from '../../src/intake/body.ts';
 import type { WriteAllOutcome } from '../../src/intake/store.ts';
+import { mapInSlices } from '../../src/lib/event-loop.ts';
 
 const service = shareService();
 

@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ownRedis } from '../../../testing/harness/redis.ts';
 import { LONG_REDIS_TIMEOUTS } from '../../../testing/harness/timeouts.ts';
 import { freePort } from '../../../testing/servers/free-port.ts';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import { FAILED_TOKEN_POLICIES, type Policy, USER_POLICIES } from '../../src/limits/limiter.ts';
 import { openLimiters } from '../../src/limits/open-limiters.ts';
 import type { RedisTimeouts } from '../../src/limits/redis/connection.ts';

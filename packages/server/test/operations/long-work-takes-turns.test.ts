@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { takeTurn } from '../../src/event-loop.ts';
+import { takeTurn } from '../../src/lib/event-loop.ts';
 
 it('no two parts of long work run in the same turn of the event loop', async () => {
   let turn = 0;

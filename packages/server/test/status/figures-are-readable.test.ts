@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatBytes, formatDuration, formatTime } from '../../src/formats.ts';
+import { formatBytes, formatDuration, formatTime } from '../../src/lib/formats.ts';
 
 describe('figures', () => {
   it.each([

@@ -2,8 +2,8 @@ import { describe, expect, inject, it, vi } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { makeTestRedis } from '../../../testing/harness/redis.ts';
 import { startService } from '../../../testing/harness/service.ts';
+import { VERSION } from '../../src/lib/version.ts';
 import { CONSUMER_PROBLEMS } from '../../src/status/report.ts';
-import { VERSION } from '../../src/version.ts';
 import { readStatus } from './support/status.ts';
 
 /** The names of all values, with the types of those that are not null: the public shape. */

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { LeadInput } from 'leadtap';
 import { expect, test } from 'vitest';
 import { ORGANISATION } from '../../../testing/harness/organisation.ts';
-import { toIso } from '../../src/clock.ts';
+import { toIso } from '../../src/lib/clock.ts';
 import { runMove } from './commands.ts';
 import { makeEndpoints } from './endpoints.ts';
 import { leads } from './made-up-leads.ts';

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { VERSION } from '../../src/version.ts';
+import { VERSION } from '../../src/lib/version.ts';
 import { RELEASES, VERSIONS } from './release.ts';
 
 test('every version before this one has a fixture, and the last one has its program', () => {

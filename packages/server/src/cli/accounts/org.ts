@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import type { Organisation, User } from '../../accounts/records.ts';
 import { loadSigningKeys } from '../../accounts/signing-keys.ts';
 import type { OrganisationChanges, OrganisationConflict } from '../../accounts/store.ts';
-import { messageOf } from '../../system-error.ts';
+import { messageOf } from '../../lib/system-error.ts';
 import { addCommand } from '../command.ts';
 import { type CommandContext, withStore } from '../context.ts';
 import { Failure, fileFailure } from '../failure.ts';

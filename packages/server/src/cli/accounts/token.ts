@@ -6,13 +6,13 @@ import { loadSigningKeys, type SigningKeys } from '../../accounts/signing-keys.t
 import type { ListedToken } from '../../accounts/store.ts';
 import { DEFAULT_TOKEN_SCOPES, formatTokenScopes, TOKEN_SCOPES } from '../../accounts/token-scopes.ts';
 import { MAX_TOKEN_LENGTH } from '../../accounts/tokens.ts';
-import { systemClock, toIso, toIsoOrNull } from '../../clock.ts';
 import type { Config } from '../../config.ts';
 import { consumerPages } from '../../consumers/states.ts';
 import { type Consumer, positionOf } from '../../consumers/store.ts';
 import { LEAD_SOURCES, type LeadSource } from '../../intake/sources.ts';
 import { mayPoll } from '../../leads/access.ts';
 import { fieldProblem } from '../../leads/parse-lead.ts';
+import { systemClock, toIso, toIsoOrNull } from '../../lib/clock.ts';
 import type { Store } from '../../store/store.ts';
 import { addCommand, parseDuration } from '../command.ts';
 import { type CommandContext, withStore } from '../context.ts';

@@ -7,8 +7,8 @@ import {
 } from '../../accounts/organisation-fields.ts';
 import type { AccessLevel, User } from '../../accounts/records.ts';
 import type { StoredCompany, UserChanges } from '../../accounts/store.ts';
-import { printable } from '../../escape.ts';
 import { mayPoll } from '../../leads/access.ts';
+import { printable } from '../../lib/escape.ts';
 import { addCommand } from '../command.ts';
 import { type CommandContext, withStore } from '../context.ts';
 import { Failure } from '../failure.ts';

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { toIsoOrNull } from '../../clock.ts';
 import type { Config } from '../../config.ts';
 import { isAccepted } from '../../consumers/consumer-hooks.ts';
 import {
@@ -15,8 +14,9 @@ import {
   toGapsJson,
 } from '../../consumers/states.ts';
 import { type Consumer, positionOf } from '../../consumers/store.ts';
-import { formatDuration } from '../../formats.ts';
 import { createHostCheck } from '../../hooks/url.ts';
+import { toIsoOrNull } from '../../lib/clock.ts';
+import { formatDuration } from '../../lib/formats.ts';
 import type { Store } from '../../store/store.ts';
 import { findCompany } from '../accounts/organisation.ts';
 import { addCommand, parseDuration } from '../command.ts';

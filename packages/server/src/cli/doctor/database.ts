@@ -2,11 +2,11 @@
 import { access, constants, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Config, describeDatabase } from '../../config.ts';
-import { nearestExisting } from '../../nearest-existing.ts';
+import { nearestExisting } from '../../lib/nearest-existing.ts';
+import { reasonOf } from '../../lib/system-error.ts';
 import { engineOf } from '../../open-store.ts';
 import type { StatusReport } from '../../status/report.ts';
 import type { ServerFacts } from '../../store/store.ts';
-import { reasonOf } from '../../system-error.ts';
 import type { CommandContext } from '../context.ts';
 import { asFailure, Failure } from '../failure.ts';
 import { readReport } from './diagnosis.ts';

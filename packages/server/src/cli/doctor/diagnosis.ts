@@ -1,12 +1,12 @@
 /** The diagnosis of the status page, evaluated from the database, with what only a running instance knows. */
 import { type Config, describeDatabase } from '../../config.ts';
 import { createHostCheck } from '../../hooks/url.ts';
+import { VERSION } from '../../lib/version.ts';
 import { COMMAND_TIMEOUTS, engineOf, openStore } from '../../open-store.ts';
 import { InstanceMemory } from '../../status/instance.ts';
 import { createStatusReader } from '../../status/read-status.ts';
 import type { StatusReport } from '../../status/report.ts';
 import { STATUS_TIMEOUTS, type StatusTimeouts } from '../../status/timeouts.ts';
-import { VERSION } from '../../version.ts';
 import { type CommandContext, hooksOf } from '../context.ts';
 import { type Finding, ok } from './finding.ts';
 

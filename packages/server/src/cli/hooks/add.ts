@@ -3,16 +3,16 @@ import { HOOK_SENDS, type HookSend, MAX_HOOKS_PER_USER, PROBLEMS } from '@leadta
 import type { Command } from 'commander';
 import type { User } from '../../accounts/records.ts';
 import { loadSigningKeys, secretsOf } from '../../accounts/signing-keys.ts';
-import { MIN_TIME, toIso } from '../../clock.ts';
 import type { Config } from '../../config.ts';
 import { hookPages } from '../../consumers/consumer-hooks.ts';
-import { quoteForShell } from '../../escape.ts';
 import { hasOwnToken, ownTokenId } from '../../hooks/claim.ts';
 import { secretOf } from '../../hooks/event.ts';
 import { isInFuture } from '../../hooks/rules.ts';
 import { type Hook, hostOfHook, isExpired, type ListedHook } from '../../hooks/store.ts';
 import { allowedHosts, checkHookUrl } from '../../hooks/url.ts';
 import { mayPoll } from '../../leads/access.ts';
+import { MIN_TIME, toIso } from '../../lib/clock.ts';
+import { quoteForShell } from '../../lib/escape.ts';
 import { findUser } from '../accounts/organisation.ts';
 import { issueRecorded } from '../accounts/token.ts';
 import { addCommand } from '../command.ts';

@@ -1,10 +1,8 @@
 import type { Command } from 'commander';
 import { acceptedKeysOf } from '../../accounts/own-tokens.ts';
 import { loadSigningKeys, secretsOf } from '../../accounts/signing-keys.ts';
-import { toIso, toIsoOrNull } from '../../clock.ts';
 import type { Config } from '../../config.ts';
 import { hookPages } from '../../consumers/consumer-hooks.ts';
-import { formatDuration } from '../../formats.ts';
 import { hasOwnToken } from '../../hooks/claim.ts';
 import { createDelivery } from '../../hooks/deliver.ts';
 import { eventMessage, type HookMessage, postMessage, testLeadMessage } from '../../hooks/event.ts';
@@ -20,7 +18,9 @@ import {
 } from '../../hooks/store.ts';
 import { allowedHosts } from '../../hooks/url.ts';
 import { mayPoll } from '../../leads/access.ts';
-import { VERSION } from '../../version.ts';
+import { toIso, toIsoOrNull } from '../../lib/clock.ts';
+import { formatDuration } from '../../lib/formats.ts';
+import { VERSION } from '../../lib/version.ts';
 import { findCompany, findUser } from '../accounts/organisation.ts';
 import { addCommand } from '../command.ts';
 import { type CommandContext, hooksOf, withStore } from '../context.ts';

@@ -2,13 +2,13 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
-import { findTimeZone } from '../../clock.ts';
 import type { ColumnMap, Encoding, Separator } from '../../import/input-line.ts';
 import type { LeadsFormat } from '../../import/read-leads.ts';
-import { isJsonObject } from '../../json.ts';
 import { createDateFormat, type DateFormat, nearestTimeZone } from '../../leads/lead-times.ts';
 import { fieldProblem } from '../../leads/parse-lead.ts';
-import { messageOf, systemCode } from '../../system-error.ts';
+import { findTimeZone } from '../../lib/clock.ts';
+import { isJsonObject } from '../../lib/json.ts';
+import { messageOf, systemCode } from '../../lib/system-error.ts';
 import type { CommandContext } from '../context.ts';
 import { Failure, fileFailure } from '../failure.ts';
 import { writeLine } from '../output.ts';

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { addAbortSignal, pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { LeadsFile, LeadsFormat } from '../../import/read-leads.ts';
-import { messageOf, systemCode } from '../../system-error.ts';
+import { messageOf, systemCode } from '../../lib/system-error.ts';
 import type { CommandContext } from '../context.ts';
 import { Failure, fileFailure } from '../failure.ts';
 

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { toIso } from '../../clock.ts';
 import {
   type Contact,
   type LeadRemoval,
@@ -8,6 +7,7 @@ import {
   type RemovableLead,
   type VacuumReport,
 } from '../../leads/removal.ts';
+import { toIso } from '../../lib/clock.ts';
 import { findCompany } from '../accounts/organisation.ts';
 import { addCommand, collect } from '../command.ts';
 import { type ConfirmFlags, confirmOrStop, isInteractive, requireConsent } from '../confirm.ts';

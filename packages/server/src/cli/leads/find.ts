@@ -1,10 +1,10 @@
 /** How the commands for leads find them: by company and time, or by id. */
 import { InvalidArgumentError } from 'commander';
-import { toDurationMs } from '../../clock.ts';
 import { parseInstant } from '../../leads/instant.ts';
 import type { StoredLead } from '../../leads/record.ts';
 import { toWire } from '../../leads/render.ts';
 import type { LeadListQuery } from '../../leads/store.ts';
+import { toDurationMs } from '../../lib/clock.ts';
 import type { Store } from '../../store/store.ts';
 import { findCompany } from '../accounts/organisation.ts';
 import { Failure } from '../failure.ts';

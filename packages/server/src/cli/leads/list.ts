@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { toIso } from '../../clock.ts';
-import { quote } from '../../escape.ts';
 import type { LeadScope, StoredLead } from '../../leads/record.ts';
 import { toWire } from '../../leads/render.ts';
+import { toIso } from '../../lib/clock.ts';
+import { quote } from '../../lib/escape.ts';
 import type { Store } from '../../store/store.ts';
 import { companiesOf, findCompany } from '../accounts/organisation.ts';
 import { addCommand } from '../command.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { toIso } from '../../clock.ts';
 import { systemSleep } from '../../import/batches.ts';
 import type { LeadRemoval } from '../../leads/removal.ts';
+import { toIso } from '../../lib/clock.ts';
 import { companiesOf } from '../accounts/organisation.ts';
 import { addCommand, parseDuration } from '../command.ts';
 import { type ConfirmFlags, confirmOrStop, requireConsent } from '../confirm.ts';

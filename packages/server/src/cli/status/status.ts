@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { createDelivery } from '../../hooks/deliver.ts';
+import { VERSION } from '../../lib/version.ts';
 import { sendAlert } from '../../status/alerts.ts';
-import { VERSION } from '../../version.ts';
 import { addCommand } from '../command.ts';
 import { type CommandContext, loadConfig } from '../context.ts';
 import { Failure } from '../failure.ts';

@@ -1,6 +1,6 @@
 import { createClient, ErrorReply } from '@redis/client';
-import { messageOf, systemCode } from '../../system-error.ts';
-import { InactivityTimer, NoReplyError, withTimeout } from '../../timeout.ts';
+import { messageOf, systemCode } from '../../lib/system-error.ts';
+import { InactivityTimer, NoReplyError, withTimeout } from '../../lib/timeout.ts';
 import { type ConsumeRequest, parseReply, SCRIPT, SCRIPT_SHA1, toArguments } from './script.ts';
 
 export interface ConnectionLog {

@@ -1,7 +1,7 @@
 import type { VerifiedToken } from '../../accounts/records.ts';
 import type { Account } from '../../accounts/store.ts';
-import { andThen } from '../../event-loop.ts';
 import type { PollingUser } from '../../leads/access.ts';
+import { andThen } from '../../lib/event-loop.ts';
 import { type PollReader, type RenderedPage, readRendered } from '../pages.ts';
 import type {
   Change,

@@ -1,4 +1,4 @@
-import { quoteForShell } from '../../escape.ts';
+import { quoteForShell } from '../../lib/escape.ts';
 
 /** Parameters of the driver that libpq does not know, and the password. */
 const REMOVED_PARAMETERS = ['uselibpqcompat', 'password'];

@@ -1,6 +1,6 @@
 import pg from 'pg';
+import { systemCode } from '../../lib/system-error.ts';
 import { StoreUnavailableError, UnusableDatabaseError } from '../../sql/errors.ts';
-import { systemCode } from '../../system-error.ts';
 
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html; the first two characters are a class. */
 const UNAVAILABLE = new Map([

@@ -1,7 +1,7 @@
 /** What to do about an error of PostgreSQL. No driver in it: every command loads it. */
 
+import { innermostCode } from '../../lib/system-error.ts';
 import { UnusableDatabaseError } from '../../sql/errors.ts';
-import { innermostCode } from '../../system-error.ts';
 
 const SQLSTATE = /^(?!E)[0-9A-Z]{5}$/;
 /** A sentence each. None shows the password. The setting is where the address was given: a variable or a flag. */

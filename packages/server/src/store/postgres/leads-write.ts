@@ -1,5 +1,4 @@
 import { idInCompany, type VerifiedToken } from '../../accounts/records.ts';
-import { mapInSlices } from '../../event-loop.ts';
 import {
   encodeResults,
   KEY_RETENTION_MS,
@@ -23,6 +22,7 @@ import type { LeadFields, LeadInput, LeadScope } from '../../leads/record.ts';
 import { hashErasedId } from '../../leads/removal.ts';
 import { DEFAULT_LEAD_FIELDS, toLeadFields, toLeadFieldsRow } from '../../leads/row.ts';
 import type { LeadResult, WriteOptions, WrittenLead } from '../../leads/store.ts';
+import { mapInSlices } from '../../lib/event-loop.ts';
 import type { Store } from '../store.ts';
 import { createUuid } from '../uuids.ts';
 import type { Database, Session, SqlValue, TransactionSession } from './connection.ts';

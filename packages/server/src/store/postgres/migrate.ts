@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { SchemaVersionError, StoreUnavailableError, UnusableDatabaseError } from '../../sql/errors.ts';
 import * as migrations from '../migrations.ts';
 import type { Inspection, MigrationReport, ServerFacts } from '../store.ts';

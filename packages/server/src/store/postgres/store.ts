@@ -1,10 +1,10 @@
 import { createAccountStore } from '../../accounts/sql.ts';
-import { type Clock, systemClock } from '../../clock.ts';
 import { createConsumerStore } from '../../consumers/sql.ts';
 import { createHookStore } from '../../hooks/sql.ts';
 import { createRemoval } from '../../leads/removal-sql.ts';
 import { toLeadRecord } from '../../leads/row.ts';
 import { createLeadLists } from '../../leads/sql.ts';
+import { type Clock, systemClock } from '../../lib/clock.ts';
 import type { Inspection, MigrationReport, Store } from '../store.ts';
 import { createRevalidate } from './change-log.ts';
 import { Database } from './connection.ts';

@@ -1,7 +1,7 @@
 /** The time of the last `leadtap backup`, in a small file beside the database: a restored database would have the one before. */
 import { readFile, rename, writeFile } from 'node:fs/promises';
-import { toIso } from '../../clock.ts';
-import { systemCode } from '../../system-error.ts';
+import { toIso } from '../../lib/clock.ts';
+import { systemCode } from '../../lib/system-error.ts';
 
 const recordOf = (file: string): string => `${file}.last-backup`;
 

@@ -3,8 +3,8 @@ import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../../lib/system-error.ts';
 import { StoreUnavailableError } from '../../sql/errors.ts';
-import { messageOf } from '../../system-error.ts';
 import { asStoreError, isBusy } from './errors.ts';
 
 export type SqlValue = string | number | null;

@@ -1,7 +1,7 @@
 /** Maps the errors of SQLite and of the file system to the errors of the port. */
 
+import { systemCode } from '../../lib/system-error.ts';
 import { StoreUnavailableError, UnusableDatabaseError } from '../../sql/errors.ts';
-import { systemCode } from '../../system-error.ts';
 
 /** SQLite's primary result codes, https://www.sqlite.org/rescode.html */
 const BUSY = 5;

@@ -1,4 +1,4 @@
-import { takeTurn } from '../../event-loop.ts';
+import { takeTurn } from '../../lib/event-loop.ts';
 import type { Connection } from './connection.ts';
 import { asStoreError } from './errors.ts';
 import type { LeadBatch, LeadWriter } from './leads-write.ts';

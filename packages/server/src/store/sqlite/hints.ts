@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
-import { nearestExisting } from '../../nearest-existing.ts';
+import { nearestExisting } from '../../lib/nearest-existing.ts';
+import { innermostCode } from '../../lib/system-error.ts';
 import { UnusableDatabaseError } from '../../sql/errors.ts';
-import { innermostCode } from '../../system-error.ts';
 import { resultCode } from './errors.ts';
 
 /** Codes of the operating system, and SQLite's primary result codes (https://www.sqlite.org/rescode.html). */

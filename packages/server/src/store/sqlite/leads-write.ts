@@ -1,5 +1,3 @@
-import type { Clock } from '../../clock.ts';
-import { mapInSlices } from '../../event-loop.ts';
 import {
   encodeResults,
   KEY_RETENTION_MS,
@@ -31,6 +29,8 @@ import type {
   WriteOptions,
   WriteOutcome,
 } from '../../leads/store.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { mapInSlices } from '../../lib/event-loop.ts';
 import { createUuid } from '../uuids.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { violatedConstraint } from './errors.ts';

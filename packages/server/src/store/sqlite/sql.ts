@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { type Dialect, type Query, READ_NOW, runSync, type SqlTask, toSqlite } from '../../sql/sql.ts';
 import type { Connection, SqlValue, Statement } from './connection.ts';
 

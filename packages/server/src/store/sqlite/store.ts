@@ -1,8 +1,6 @@
 import { statSync } from 'node:fs';
 import { createAccountStore } from '../../accounts/sql.ts';
-import { type Clock, systemClock } from '../../clock.ts';
 import { createConsumerStore } from '../../consumers/sql.ts';
-import { mapInSlices } from '../../event-loop.ts';
 import { createHookStore } from '../../hooks/sql.ts';
 import type { WriteAllOutcome } from '../../intake/store.ts';
 import { toRejection } from '../../intake/write-all.ts';
@@ -10,6 +8,8 @@ import { mayWrite } from '../../leads/access.ts';
 import { createRemoval } from '../../leads/removal-sql.ts';
 import type { RenderedLead } from '../../leads/render.ts';
 import { createLeadLists } from '../../leads/sql.ts';
+import { type Clock, systemClock } from '../../lib/clock.ts';
+import { mapInSlices } from '../../lib/event-loop.ts';
 import type { ChangeTrackingStore } from '../../poll/store.ts';
 import { SchemaVersionError } from '../../sql/errors.ts';
 import type { SqlDatabase } from '../../sql/sql.ts';

@@ -1,7 +1,7 @@
 /** Removes the bytes of deleted leads from the file. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { VacuumReport } from '../../leads/removal.ts';
-import { messageOf } from '../../system-error.ts';
+import { messageOf } from '../../lib/system-error.ts';
 import type { Connection } from './connection.ts';
 
 const CHECKPOINT_RETRY_MS = 20;

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { toUSVString } from 'node:util';
 import { CONSUMERS as CONSUMER_TABLE } from '../../consumers/sql.ts';
 import { HOOKS as HOOK_TABLE } from '../../hooks/sql.ts';
-import { isJsonObject } from '../../json.ts';
 import { LEAD_COLUMNS, type ColumnKind as LeadColumnKind } from '../../leads/row.ts';
+import { isJsonObject } from '../../lib/json.ts';
 import { columnTypesOf } from '../../sql/sql.ts';
 
 export type ColumnKind = LeadColumnKind | 'integer';

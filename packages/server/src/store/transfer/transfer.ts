@@ -2,7 +2,7 @@
  * Moves one database into another: checks the source, copies all rows unchanged, and verifies the copy. The check comes
  * first, so that a database that cannot be moved leaves the target untouched.
  */
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type { MigrationEndpoint, MoveSource, MoveTarget } from './port.ts';
 import {
   ChecksumBuilder,

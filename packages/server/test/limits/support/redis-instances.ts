@@ -1,7 +1,7 @@
 import { createClient } from '@redis/client';
 import { onTestFinished } from 'vitest';
 import { LONG_REDIS_TIMEOUTS } from '../../../../testing/harness/timeouts.ts';
-import { systemClock } from '../../../src/clock.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
 import { type Limiter, MemoryLimiter, type Policy } from '../../../src/limits/limiter.ts';
 import type { SharedLimits } from '../../../src/limits/open-limiters.ts';
 import { RedisConnection, type RedisTimeouts } from '../../../src/limits/redis/connection.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { makeTestRedis } from '../../../../testing/harness/redis.ts';
 import { checkEncryption, checkServerSettings } from '../../../src/cli/doctor/database.ts';
-import { systemClock } from '../../../src/clock.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
 import type { ServerFacts } from '../../../src/store/store.ts';
 import { type RunOptions, terminal } from '../../cli/terminal.ts';
 import { ownCluster, PASSWORD } from './own-cluster.ts';
