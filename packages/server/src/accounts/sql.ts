@@ -1,6 +1,5 @@
 /** Users and tokens in a database. */
 
-import { placeUser } from '../leads/placement.ts';
 import {
   type Dialect,
   insertSql,
@@ -16,7 +15,7 @@ import {
 } from '../sql/sql.ts';
 import { createOrganisationMethods, USERS } from './organisation-sql.ts';
 import type { IssuedToken, User } from './records.ts';
-import type { AccountCounts, AccountStore, ListedToken } from './store.ts';
+import type { AccountCounts, AccountStore, ListedToken, UpdateUserOutcome } from './store.ts';
 
 interface StoredToken extends Omit<IssuedToken, 'scopes' | 'keyId'> {
   /** As the claim `scope` has them: separated by spaces. */
@@ -79,15 +78,25 @@ function* findUser(sql: string, userId: string): SqlTask<User | undefined> {
   return user;
 }
 
-function* findPlaces({ companyId, branchId, departmentId }: User) {
+type PlaceProblem = Extract<UpdateUserOutcome, { kind: 'place-missing' | 'place-unknown' }>;
+
+/** The place of the access level must be given and exist. Places below that level are cleared. */
+function* placeUser(user: User): SqlTask<User | PlaceProblem> {
+  const { companyId, accessLevel, branchId, departmentId } = user;
+  if (accessLevel === 'COMPANY') return { ...user, branchId: null, departmentId: null };
   const [found] = yield* query<{
     hasBranch: boolean | number;
     branchOfDepartment: string | null;
   }>(FIND_PLACES, [companyId, branchId, departmentId]);
-  return {
-    hasBranch: () => Boolean(found?.hasBranch),
-    branchOfDepartment: () => found?.branchOfDepartment ?? undefined,
-  };
+  if (accessLevel === 'BRANCH') {
+    if (branchId === null) return { kind: 'place-missing', field: 'branchId' };
+    if (!found?.hasBranch) return { kind: 'place-unknown', field: 'branchId' };
+    return { ...user, departmentId: null };
+  }
+  if (departmentId === null) return { kind: 'place-missing', field: 'departmentId' };
+  const branchOfDepartment = found?.branchOfDepartment ?? null;
+  if (branchOfDepartment === null) return { kind: 'place-unknown', field: 'departmentId' };
+  return { ...user, branchId: branchOfDepartment };
 }
 
 const prepareSql = (dialect: Dialect) => ({
@@ -111,7 +120,7 @@ export function createAccountStore(database: SqlDatabase): AccountStore {
         const existing = yield* findUser(`${FIND_USER} FOR UPDATE`, userId);
         if (!existing) return { kind: 'no-such-user' };
         const changed = { ...existing, ...changes };
-        const placed = placeUser(changed, yield* findPlaces(changed));
+        const placed = yield* placeUser(changed);
         if ('kind' in placed) return placed;
         yield* query(sql.putUser, [JSON.stringify([placed])]);
         return { kind: 'updated', user: placed };

@@ -18,7 +18,7 @@ import { registerMigrate } from './migrate.ts';
 import { registerOpen } from './open.ts';
 import { hasColours, styled, widthOf, writeLine } from './output.ts';
 import { registerServe } from './serve.ts';
-import { registerAlert } from './status/status.ts';
+import { registerAlert } from './status/alert.ts';
 
 const FIRST_STEPS = `
 First steps:

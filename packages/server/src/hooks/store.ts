@@ -2,6 +2,7 @@
  * Hooks: webhook subscriptions. A hook is one row with one position, `announcedThrough`. While its user may see a later lead, an event
  * is due: a thin one, or the leads themselves. So nothing is queued: what is lost is sent again because the row says so.
  */
+import { setImmediate } from 'node:timers/promises';
 import type { HookSend } from '@leadtap/contract';
 import type { ConsumerKey } from '../consumers/store.ts';
 import type { PageLead } from '../leads/render.ts';
@@ -217,3 +218,21 @@ export const withAcceptedKeys = (hooks: HookStore, acceptedKeys: readonly string
     claim: (query) => hooks.claim({ ...query, acceptedKeys }),
     countByState: () => hooks.countByState(acceptedKeys),
   });
+
+/** SQLite answers no poll while it reads a page: some milliseconds. */
+const HOOKS_PER_PAGE = 200;
+
+/** All hooks, or those of a company or a user, page by page. */
+export async function* hookPages(
+  hooks: HookStore | undefined,
+  { now, companyId, userId }: Omit<HookQuery, 'limit' | 'after'>,
+): AsyncGenerator<readonly ListedHook[]> {
+  if (!hooks) return;
+  let page: readonly ListedHook[] = [];
+  do {
+    page = await hooks.list({ now, companyId, userId, after: page.at(-1)?.hook.id, limit: HOOKS_PER_PAGE });
+    yield page;
+    // SQLite reads without waiting. Polls are answered between two pages.
+    await setImmediate();
+  } while (page.length === HOOKS_PER_PAGE);
+}

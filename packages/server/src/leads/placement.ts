@@ -1,7 +1,6 @@
-/** The rules that decide which branch, department and status a lead or a user gets. */
+/** The rules that decide which branch, department and status a lead gets. */
 
-import type { Status, User } from '../accounts/records.ts';
-import type { UpdateUserOutcome } from '../accounts/store.ts';
+import type { Status } from '../accounts/records.ts';
 import { toIso } from '../lib/clock.ts';
 import { isInScope } from './access.ts';
 import type { LeadInput, LeadScope } from './record.ts';
@@ -131,23 +130,3 @@ function withoutNewDepartment(input: LeadInput, existing: Place | undefined): Om
 /** A new lead gets the status NEW if the catalogue has it, else the first one. */
 const defaultStatus = (statuses: readonly StatusName[]): string =>
   statuses.some(({ value }) => value === 'NEW') ? 'NEW' : (statuses[0]?.value ?? 'NEW');
-
-type PlaceProblem = Extract<UpdateUserOutcome, { kind: 'place-missing' | 'place-unknown' }>;
-
-/** The place of the access level must be given and exist. Places below that level are cleared. */
-export function placeUser(
-  user: User,
-  places: Pick<Places, 'hasBranch' | 'branchOfDepartment'>,
-): User | PlaceProblem {
-  const { companyId, accessLevel, branchId, departmentId } = user;
-  if (accessLevel === 'COMPANY') return { ...user, branchId: null, departmentId: null };
-  if (accessLevel === 'BRANCH') {
-    if (branchId === null) return { kind: 'place-missing', field: 'branchId' };
-    if (!places.hasBranch(companyId, branchId)) return { kind: 'place-unknown', field: 'branchId' };
-    return { ...user, departmentId: null };
-  }
-  if (departmentId === null) return { kind: 'place-missing', field: 'departmentId' };
-  const branchOfDepartment = places.branchOfDepartment(companyId, departmentId);
-  if (branchOfDepartment === undefined) return { kind: 'place-unknown', field: 'departmentId' };
-  return { ...user, branchId: branchOfDepartment };
-}

@@ -1,12 +1,5 @@
 /** `GET {base_url}/automation/consumers`: the consumers of the user of the token, and the diagnosis of each. */
 import { CONSUMERS_PATH, type Consumers, type Consumer as WireConsumer } from '@leadtap/contract';
-import {
-  type ConsumerSources,
-  leadHookOf,
-  listedConsumerPages,
-  positionOfLeadHook,
-  toGapsJson,
-} from '../consumers/states.ts';
 import { consumerKeyOf } from '../consumers/store.ts';
 import type { HookStore } from '../hooks/store.ts';
 import { type CallerEndpoint, READ_METHODS, type RefusalObserver } from '../http/endpoint.ts';
@@ -22,6 +15,13 @@ import { formatDuration } from '../lib/formats.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Store } from '../store/store.ts';
 import { endOf, type Moment } from './consumer-problems.ts';
+import {
+  type ConsumerSources,
+  leadHookOf,
+  listedConsumerPages,
+  positionOfLeadHook,
+  toGapsJson,
+} from './consumer-states.ts';
 import { addTo, judge, noCounts, toStatus } from './consumers.ts';
 import type { InstanceMemory } from './instance.ts';
 import type { ConsumerStatus, ConsumersStatus } from './report.ts';

@@ -1,6 +1,11 @@
 /** The consumers as the diagnosis sees them: all are judged and counted, the most urgent are listed. */
 import { setImmediate } from 'node:timers/promises';
-import { startOf } from '../consumers/consumer-hooks.ts';
+import { isSameConsumer, positionOf } from '../consumers/store.ts';
+import { hasEnded } from '../hooks/store.ts';
+import { CLIENT_CLOSED_REQUEST } from '../http/exchange.ts';
+import { mayPoll } from '../leads/access.ts';
+import { type Clock, toIso } from '../lib/clock.ts';
+import { startOf } from './consumer-hooks.ts';
 import {
   type ConsumerSources,
   type ConsumerState,
@@ -14,12 +19,7 @@ import {
   pendingOf,
   toConsumerJson,
   waitOfLeadHook,
-} from '../consumers/states.ts';
-import { isSameConsumer, positionOf } from '../consumers/store.ts';
-import { hasEnded } from '../hooks/store.ts';
-import { CLIENT_CLOSED_REQUEST } from '../http/exchange.ts';
-import { mayPoll } from '../leads/access.ts';
-import { type Clock, toIso } from '../lib/clock.ts';
+} from './consumer-states.ts';
 import {
   CONSUMER_PROBLEMS,
   type ConsumerProblem,

@@ -1,13 +1,12 @@
 /** Collects the facts about the installation, and lets the rules judge them: what `/status.json` contains and `/status` shows. */
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { hookPages } from '../consumers/consumer-hooks.ts';
-import type { ConsumerSources } from '../consumers/states.ts';
-import { type HookStore, listedStateOf } from '../hooks/store.ts';
+import { type HookStore, hookPages, listedStateOf } from '../hooks/store.ts';
 import { type Clock, toIso, toIsoOrNull } from '../lib/clock.ts';
 import { withTimeout } from '../lib/timeout.ts';
 import type { Store } from '../store/store.ts';
 import { FAILING_LONG_S } from './consumer-problems.ts';
+import type { ConsumerSources } from './consumer-states.ts';
 import { ConsumersReader, NO_CONSUMERS } from './consumers.ts';
 import type { InstanceMemory } from './instance.ts';
 import { LeadSilence } from './lead-silence.ts';

@@ -1,8 +1,8 @@
 /** The types of `/status.json`: the facts, and what the rules find in them. Its names are public. Times are ISO 8601 in UTC. */
 import type { ProblemCode } from '@leadtap/contract';
-import type { toConsumerJson } from '../consumers/states.ts';
 import type { ConsumerKey } from '../consumers/store.ts';
 import type { HookCounts } from '../hooks/store.ts';
+import type { toConsumerJson } from './consumer-states.ts';
 
 /** Problems of single consumers. */
 export const CONSUMER_PROBLEMS = [

@@ -1,9 +1,9 @@
 import { expect, it, vi } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { startService, type TestService } from '../../../testing/harness/service.ts';
-import type { ConsumerHook } from '../../src/consumers/consumer-hooks.ts';
-import { isAwaited, listedConsumerPages, silenceOf } from '../../src/consumers/states.ts';
 import { StoreUnavailableError } from '../../src/sql/errors.ts';
+import type { ConsumerHook } from '../../src/status/consumer-hooks.ts';
+import { isAwaited, listedConsumerPages, silenceOf } from '../../src/status/consumer-states.ts';
 import { terminal } from '../cli/terminal.ts';
 import { client, iso, summary } from './support/consumers.ts';
 

@@ -3,9 +3,9 @@ import { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { leaveRequests, startService } from '../../../testing/harness/service.ts';
-import { isStuck, listedConsumerPages } from '../../src/consumers/states.ts';
 import { renderLeads } from '../../src/leads/render.ts';
 import { toEndedPoll } from '../../src/poll/observer.ts';
+import { isStuck, listedConsumerPages } from '../../src/status/consumer-states.ts';
 import { client, iso, readConsumers } from './support/consumers.ts';
 
 describe('a poll with since', () => {

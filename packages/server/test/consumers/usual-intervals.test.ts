@@ -1,7 +1,12 @@
 import type { ConsumerPosition } from 'leadtap';
 import { describe, expect, it } from 'vitest';
 import { mergePolls } from '../../src/consumers/merge-polls.ts';
-import { activityOf, consumerStateOf, isAwaited, type ListedConsumer } from '../../src/consumers/states.ts';
+import {
+  activityOf,
+  consumerStateOf,
+  isAwaited,
+  type ListedConsumer,
+} from '../../src/status/consumer-states.ts';
 import { summary } from './support/consumers.ts';
 
 const START = Date.UTC(2026, 2, 2);

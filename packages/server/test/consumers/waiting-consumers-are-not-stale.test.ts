@@ -2,7 +2,7 @@ import { expect, it, vi } from 'vitest';
 import { untilHeld } from '../../../testing/harness/held-polls.ts';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { startService } from '../../../testing/harness/service.ts';
-import { activityOf } from '../../src/consumers/states.ts';
+import { activityOf } from '../../src/status/consumer-states.ts';
 import { client, iso, summary } from './support/consumers.ts';
 
 it('a consumer that waits for a lead is active for the whole wait, and stale afterwards', async () => {

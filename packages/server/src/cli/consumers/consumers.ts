@@ -1,6 +1,10 @@
 import type { Command } from 'commander';
 import type { Config } from '../../config.ts';
-import { isAccepted } from '../../consumers/consumer-hooks.ts';
+import { type Consumer, positionOf } from '../../consumers/store.ts';
+import { createHostCheck } from '../../hooks/url.ts';
+import { toIsoOrNull } from '../../lib/clock.ts';
+import { formatDuration } from '../../lib/formats.ts';
+import { isAccepted } from '../../status/consumer-hooks.ts';
 import {
   type ConsumerSources,
   consumerStateOf,
@@ -12,11 +16,7 @@ import {
   silenceOf,
   toConsumerJson,
   toGapsJson,
-} from '../../consumers/states.ts';
-import { type Consumer, positionOf } from '../../consumers/store.ts';
-import { createHostCheck } from '../../hooks/url.ts';
-import { toIsoOrNull } from '../../lib/clock.ts';
-import { formatDuration } from '../../lib/formats.ts';
+} from '../../status/consumer-states.ts';
 import type { Store } from '../../store/store.ts';
 import { findCompany } from '../accounts/organisation.ts';
 import { addCommand, parseDuration } from '../command.ts';

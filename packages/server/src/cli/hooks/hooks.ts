@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import { acceptedKeysOf } from '../../accounts/own-tokens.ts';
 import { loadSigningKeys, secretsOf } from '../../accounts/signing-keys.ts';
 import type { Config } from '../../config.ts';
-import { hookPages } from '../../consumers/consumer-hooks.ts';
 import { hasOwnToken } from '../../hooks/claim.ts';
 import { createDelivery } from '../../hooks/deliver.ts';
 import { eventMessage, type HookMessage, postMessage, testLeadMessage } from '../../hooks/event.ts';
@@ -10,6 +9,7 @@ import type { Outcome } from '../../hooks/rules.ts';
 import {
   type Hook,
   type HookStore,
+  hookPages,
   hookStateOf,
   hostOfHook,
   isAcceptedKey,

@@ -1,14 +1,14 @@
 import { LEAD_FIELDS, type Lead, type LeadFieldName, type LeadState } from '@leadtap/contract';
 import type { Command } from 'commander';
-import { isAccepted } from '../../consumers/consumer-hooks.ts';
-import { findLeadConsumers, type LeadConsumer } from '../../consumers/lead-states.ts';
-import { type ListedConsumer, leadHookOf } from '../../consumers/states.ts';
 import type { StoredLead } from '../../leads/record.ts';
 import { toWire } from '../../leads/render.ts';
 import { toIso } from '../../lib/clock.ts';
 import { printable } from '../../lib/escape.ts';
 import { formatDuration } from '../../lib/formats.ts';
 import { isJsonObject } from '../../lib/json.ts';
+import { isAccepted } from '../../status/consumer-hooks.ts';
+import { type ListedConsumer, leadHookOf } from '../../status/consumer-states.ts';
+import { findLeadConsumers, type LeadConsumer } from '../../status/lead-states.ts';
 import { addCommand } from '../command.ts';
 import { consumerSourcesOf, describeConsumer } from '../consumers/consumers.ts';
 import { type CommandContext, withStore } from '../context.ts';

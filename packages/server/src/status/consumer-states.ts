@@ -1,16 +1,5 @@
 /** What the stored positions of consumers mean: who has a lead, and who has stopped polling. */
 import { setImmediate } from 'node:timers/promises';
-import { type HookStore, hasEnded } from '../hooks/store.ts';
-import { mayPoll } from '../leads/access.ts';
-import { toIso, toIsoOrNull } from '../lib/clock.ts';
-import {
-  type ConsumerHook,
-  hasAccepted,
-  readConsumerHooks,
-  sendsLeads,
-  startOf,
-  toConsumerHookJson,
-} from './consumer-hooks.ts';
 import {
   type Consumer,
   type ConsumerKey,
@@ -22,7 +11,18 @@ import {
   type Pending,
   positionOf,
   type TokenEnd,
-} from './store.ts';
+} from '../consumers/store.ts';
+import { type HookStore, hasEnded } from '../hooks/store.ts';
+import { mayPoll } from '../leads/access.ts';
+import { toIso, toIsoOrNull } from '../lib/clock.ts';
+import {
+  type ConsumerHook,
+  hasAccepted,
+  readConsumerHooks,
+  sendsLeads,
+  startOf,
+  toConsumerHookJson,
+} from './consumer-hooks.ts';
 
 /**
  * - `active`: polls within its usual interval

@@ -9,7 +9,7 @@ import {
   listedConsumerPages,
   pendingOf,
   positionOfLeadHook,
-} from './states.ts';
+} from './consumer-states.ts';
 
 export interface LeadConsumer {
   readonly listed: ListedConsumer;

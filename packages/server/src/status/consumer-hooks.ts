@@ -1,16 +1,17 @@
 /** The webhook subscriptions of consumers. */
-import { setImmediate } from 'node:timers/promises';
+
+import { type ConsumerKey, consumerKeyText } from '../consumers/store.ts';
 import {
   type Hook,
   type HookQuery,
   type HookStore,
+  hookPages,
   hostOfHook,
   type ListedHook,
   type ListedHookState,
   listedStateOf,
 } from '../hooks/store.ts';
 import { toIso, toIsoOrNull } from '../lib/clock.ts';
-import { type ConsumerKey, consumerKeyText } from './store.ts';
 
 /**
  * All hooks of a token that send events as one: what is not their number is of the hook with the worst state. A hook that sends leads is
@@ -37,24 +38,6 @@ export const isAccepted = ({ lastStatus }: ConsumerHook): boolean => isSuccess(l
 /** Whether any attempt was. */
 export const hasAccepted = ({ lastStatus, announcedSince, announcedThrough }: ConsumerHook): boolean =>
   isSuccess(lastStatus) || announcedThrough > (announcedSince ?? announcedThrough);
-
-/** SQLite answers no poll while it reads a page: some milliseconds. */
-const HOOKS_PER_PAGE = 200;
-
-/** All hooks, or those of a company or a user, page by page. */
-export async function* hookPages(
-  hooks: HookStore | undefined,
-  { now, companyId, userId }: Omit<HookQuery, 'limit' | 'after'>,
-): AsyncGenerator<readonly ListedHook[]> {
-  if (!hooks) return;
-  let page: readonly ListedHook[] = [];
-  do {
-    page = await hooks.list({ now, companyId, userId, after: page.at(-1)?.hook.id, limit: HOOKS_PER_PAGE });
-    yield page;
-    // SQLite reads without waiting. Polls are answered between two pages.
-    await setImmediate();
-  } while (page.length === HOOKS_PER_PAGE);
-}
 
 export interface ConsumerHooks {
   /** Those of this consumer, which are then not in `rest`. */
