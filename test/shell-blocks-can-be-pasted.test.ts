@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type Receiver, startReceiver } from '../packages/testing/integrations/hook-receiver.ts';
 import { findOnPath, findProgram } from '../packages/testing/servers/find-program.ts';
 import { freePort } from '../packages/testing/servers/free-port.ts';
@@ -126,6 +126,30 @@ test('README.md, "Run it", in an interactive zsh, sends a lead to a URL, and a t
   await first.closed;
 });
 
+const FORM = { firstName: 'Ada', lastName: 'Moreau', email: 'ada@example.com' };
+
+test.each(SHELLS)('docs/web-form-to-zapier.md, in $name, sends a filled-in form to a URL', async (shell) => {
+  const [serve = '', connect = ''] = blocksOf('docs/web-form-to-zapier.md');
+  const folder = freshCopy();
+  const [port, formPort] = [String(await freePort()), String(await freePort())];
+  const receiver = await startReceiver();
+  const env = { LEADTAP_PORT: port, LEADTAP_METRICS_ADDRESS: 'off', LEADTAP_HOOK_HOSTS: receiver.origin };
+
+  const first = start(findShell(shell.name), shell.argv, folder, env);
+  first.child.stdin.write(serve);
+  await first.says('"msg":"serving new leads"');
+  const second = start(findShell(shell.name), shell.argv, folder, { ...env, PORT: formPort });
+  second.child.stdin.write(connect.replace(HOOK_URL, receiver.url).replace(':3000', `:${port}`));
+
+  const form = `http://127.0.0.1:${formPort}`;
+  await vi.waitFor(() => fetch(form), { timeout: 60_000, interval: 100 });
+  const answer = await fetch(form, { method: 'POST', body: new URLSearchParams(FORM) });
+  expect(await answer.text()).toContain('Thank you');
+  expect(JSON.parse((await receiver.event(1)).text)).toMatchObject(FORM);
+  for (const output of [first.output(), second.output()])
+    expect(output).not.toMatch(/not found|no matches|parse error|syntax error|bad pattern|leadtap: /);
+});
+
 test('kill ends the service that npm start has started', async () => {
   const env = { LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: 'off' };
   const npm = start('npm', ['start'], freshCopy(), env);
@@ -140,6 +164,7 @@ test('kill ends the service that npm start has started', async () => {
 const NOT_EXECUTED: Readonly<Record<string, string>> = {
   'CONTRIBUTING.md': 'runs these tests',
   'docs/getting-leads-in.md': 'executed by a test of the same name, and by packages/server/test/import',
+  'docs/web-form-to-zapier.md': 'executed above, with the form handler',
   'docs/integrations/your-own-program.md':
     'executed by packages/client/test/documented-program-stores-leads.test.ts',
   'docs/postgresql.md': 'needs PostgreSQL; executed by packages/server/test/store/postgres and test/transfer',
