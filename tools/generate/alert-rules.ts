@@ -36,7 +36,7 @@ export async function alertRules(root: URL): Promise<string> {
   return alerts.join('\n');
 }
 
-/** For docs/operations.md. */
+/** For docs/problems.md. */
 export async function problemTable(root: URL): Promise<string> {
   const rows = (await readRules(root)).map(({ name, levels, title, guide }) => [
     ...[`\`${name}\``, levels.join(', '), `${title}. ${guide}`],

@@ -42,7 +42,7 @@ export async function generatedFiles(root: URL): Promise<readonly GeneratedFile[
   const configuration = 'docs/configuration.md';
   const httpApi = 'docs/http-api.md';
   const integrationsIndex = 'docs/integrations/README.md';
-  const operations = 'docs/operations.md';
+  const problems = 'docs/problems.md';
   const alerts = 'deploy/prometheus/alerts.yaml';
   const importing = 'docs/getting-leads-in.md';
   const connector = 'integrations/workato/connector.rb';
@@ -78,7 +78,7 @@ export async function generatedFiles(root: URL): Promise<readonly GeneratedFile[
       path: integrationsIndex,
       text: await withSection(integrationsIndex, 'platforms', `\n${platformTable()}\n`),
     },
-    { path: operations, text: await withSection(operations, 'problems', `\n${await problemTable(root)}\n`) },
+    { path: problems, text: await withSection(problems, 'problems', `\n${await problemTable(root)}\n`) },
     { path: alerts, text: await withSection(alerts, 'problems', await alertRules(root)) },
     {
       path: httpApi,

@@ -15,5 +15,5 @@ export const platformTable = (): string =>
 /** For docs/configuration.md. */
 export function hookHostList(): string {
   const hosts = PLATFORM_LIST.flatMap(({ hookHosts }) => hookHosts).map((host) => `\`${host}\``);
-  return `[Webhook subscriptions](http-api.md#webhooks) are accepted for URLs of ${hosts.slice(0, -1).join(', ')} and ${hosts.at(-1)}.`;
+  return `[Webhook subscriptions](webhooks.md) are accepted for URLs of ${hosts.slice(0, -1).join(', ')} and ${hosts.at(-1)}.`;
 }
