@@ -31,34 +31,7 @@ In F, the page for the last event is lost on its way to Zapier and Workato; the 
 
 const OTHERS = `## Polling without our integrations
 
-Platforms that poll by their own means lose or repeat leads also in ordinary operation. [Paste a URL](README.md#paste-a-url) instead, or use our integration.`;
-
-/** Why a way of a platform's own loses or repeats leads, and what to do instead. */
-const OTHER_WAYS: readonly (readonly [way: string, advice: string])[] = [
-  ['Zapier, newest page only', 'It reads only the newest 100 leads.'],
-  [
-    "n8n, HTTP Request, n8n's clock",
-    'It saves the time of its own clock, and reads one page. Save the `createdAt` of the last lead, and poll again while a page is full.',
-  ],
-  ['n8n, HTTP Request, "the last 2 minutes"', 'It saves no position, so every failed poll loses its leads.'],
-  [
-    'Workato, cursor of whole seconds',
-    'A cursor written with `iso8601` has no milliseconds, so it can repeat a page without end. Our connector saves `createdAt` unchanged.',
-  ],
-  [
-    'Activepieces, TIMEBASED alone',
-    'It starts at the time of its own clock. Our piece starts at the time of the service.',
-  ],
-  ['Activepieces, LAST_ITEM', 'It reads only the newest 100 leads.'],
-  [
-    'Power Automate, whole pages',
-    'It saves the oldest lead of a page, so every poll repeats leads. Our connector asks for one lead at a time.',
-  ],
-  [
-    'Node-RED, context in memory',
-    'After a restart the flow starts from the current time. Set `contextStorage`.',
-  ],
-];
+Platforms that poll by their own means lose or repeat leads also in ordinary operation: they read only the newest page, or save the time of their own clock. [Paste a URL](README.md#paste-a-url) instead, or use our integration.`;
 
 const inWords = (count: number, word: string): string[] =>
   count > 0 ? [`**${count.toLocaleString('en-US')} ${word}**`] : [];
@@ -86,6 +59,5 @@ export function pollersDocument(): string {
     OURS,
     table(['way', 'loses or repeats', 'not tested'], ours.map(cellsOf)),
     OTHERS,
-    table(['way', 'why, and what to do'], OTHER_WAYS),
   ].join('\n\n')}\n`;
 }
