@@ -227,6 +227,7 @@ async function measure(bench: Bench): Promise<Result> {
     tables: [
       {
         title: `What do ${whole(leads)} stored leads cost?`,
+        isDetail: true,
         columns: [
           '',
           ...KINDS.flatMap((kind) => [`${kind} poll with 1,000`, `with ${whole(leads)}`]),
@@ -240,6 +241,7 @@ async function measure(bench: Bench): Promise<Result> {
       },
       {
         title: 'How fast is an import?',
+        isDetail: true,
         columns: ['', 'leads per second', 'plain INSERT or COPY of the same rows', 'share'],
         rows: imports.map(({ store, imported, inPlainSql, share }) => [
           `leads import, ${STORES[store]}`,

@@ -201,6 +201,7 @@ async function measure(bench: Bench): Promise<Result> {
     tables: [
       {
         title: 'How fast does a webhook event arrive? p50 / p99',
+        isDetail: true,
         columns: [
           '',
           `for ${HOOKS_OF_COMPANY} of 1,000 subscriptions`,

@@ -43,6 +43,7 @@ async function measure(bench: Bench): Promise<Result> {
     tables: [
       {
         title: `How much memory do ${users} active users need?`,
+        isDetail: true,
         columns: ['', 'after the start', 'highest under load'],
         rows: figures.map(({ checkout, store, startMb, peakMb }) => [
           `Leadtap, ${STORES[store]}${checkout === bench.checkout.name ? '' : `, ${checkout} checkout`}`,

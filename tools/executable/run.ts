@@ -1,6 +1,7 @@
 /**
  * Builds one file that needs no Node.js: a single executable application of Node.js, with the service and its dependencies in the
- * virtual file system that Node.js mounts for it. docs/decisions/0013-single-executable.md says why it is built so.
+ * virtual file system that Node.js mounts for it (`useVfs`, early development: change the pinned Node.js only with a run of
+ * test/installed/executable-runs-without-node.test.ts). Not one bundled script: no other test would run that program.
  */
 import { execFileSync } from 'node:child_process';
 import {

@@ -38,8 +38,8 @@ export async function alertRules(root: URL): Promise<string> {
 
 /** For docs/problems.md. */
 export async function problemTable(root: URL): Promise<string> {
-  const rows = (await readRules(root)).map(({ name, levels, title, guide }) => [
-    ...[`\`${name}\``, levels.join(', '), `${title}. ${guide}`],
+  const rows = (await readRules(root)).map(({ name, levels, title }) => [
+    ...[`\`${name}\``, levels.join(', '), title],
   ]);
-  return table(['name', 'level', 'meaning, and what to do'], rows);
+  return table(['name', 'level', 'meaning'], rows);
 }

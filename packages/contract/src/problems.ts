@@ -21,11 +21,11 @@ export interface ProblemEntry {
   readonly detail: string;
   /** The texts of single cases. */
   readonly details?: Readonly<Record<string, string>>;
-  /** For docs/errors.md and the page at `/docs`, like the two below. What the title does not say. */
+  /** For docs/errors.md and the page at `/docs`, like `integrator`. What the title does not say. */
   readonly meaning?: string;
   /** What the person who polls does about it. */
   readonly integrator: string;
-  /** What the person who runs the service does about it, if anything. */
+  /** What the person who runs the service does about it, if anything: for the page at `/docs`. */
   readonly operator?: string;
 }
 

@@ -41,7 +41,7 @@ export interface Rule {
   readonly levels: readonly [Level, ...Level[]];
   /** What is wrong, without names and numbers, for the alert and the documents. */
   readonly title: string;
-  /** What it means and what to do, whomever it concerns: for the page at `/docs` and docs/problems.md. Markdown with code spans only. */
+  /** What it means and what to do, whomever it concerns: for the page at `/docs`. Markdown with code spans only. */
   readonly guide: string;
   /** Undefined if there is no such problem. */
   readonly find: (facts: Facts) => Found | undefined;
