@@ -1,5 +1,11 @@
-/** The tables of lead fields in the docs. */
-import { IMPORT_FIELDS, type ImportField, LEAD_FIELDS, type LeadFieldType } from '@leadtap/contract';
+/** The tables of lead fields, and of the forms of `since`, in the docs. */
+import {
+  IMPORT_FIELDS,
+  type ImportField,
+  LEAD_FIELDS,
+  type LeadFieldType,
+  SINCE_FORMS,
+} from '@leadtap/contract';
 
 const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
 
@@ -24,6 +30,13 @@ export const wireFieldTable = (): string =>
       `${WIRE_TYPES[type] ?? 'string'}${nullable ? ' or null' : ''}`,
       description,
     ]),
+  );
+
+/** For docs/http-api.md. */
+export const sinceTable = (): string =>
+  table(
+    ['form', 'example', 'read as'],
+    SINCE_FORMS.map(({ form, example, readAs }) => [form, `\`${example}\``, `\`${readAs}\``]),
   );
 
 const number = (value = 0): string => value.toLocaleString('en-US');

@@ -7,7 +7,7 @@ import { commandTable } from './command-table.ts';
 import { consoleTexts } from './console-texts.ts';
 import { docsPage } from './docs-page/page.ts';
 import { errorsDocument } from './errors-document.ts';
-import { importFieldTable, wireFieldTable } from './field-tables.ts';
+import { importFieldTable, sinceTable, wireFieldTable } from './field-tables.ts';
 import * as integrations from './integration-fields.ts';
 import { hookHostList, platformTable } from './platform-tables.ts';
 import { pollersDocument } from './pollers-document.ts';
@@ -83,7 +83,11 @@ export async function generatedFiles(root: URL): Promise<readonly GeneratedFile[
     {
       path: httpApi,
       text: replaceSection(
-        await withSection(httpApi, 'lead fields', `\n${wireFieldTable()}\n`),
+        replaceSection(
+          await withSection(httpApi, 'lead fields', `\n${wireFieldTable()}\n`),
+          'forms of since',
+          `\n${sinceTable()}\n`,
+        ),
         'rate limits',
         `\nEach user may make **${USER_LIMITS_TEXT}**, with all tokens together.\n`,
       ),
