@@ -2,7 +2,7 @@ import { MemoryLimiter, type Policy } from 'leadtap';
 import { describe, expect, it } from 'vitest';
 import { collectGarbage } from '../../../testing/harness/collect-garbage.ts';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
-import { USER_POLICIES } from '../../src/limits/limiter.ts';
+import { MINUTE_AND_HOUR } from './support/redis-instances.ts';
 
 const MAX_BYTES_PER_USER = 200;
 
@@ -16,7 +16,7 @@ function heldBytes(): number {
 describe('the memory limiter', () => {
   it('holds no more users than it may count', () => {
     const maxKeys = 10_000;
-    const limiter = new MemoryLimiter(USER_POLICIES, manualClock(), maxKeys);
+    const limiter = new MemoryLimiter(MINUTE_AND_HOUR, manualClock(), maxKeys);
     for (let n = 0; n < maxKeys; n += 1) limiter.consume(`user-${n}`);
     const before = heldBytes();
     for (let n = maxKeys; n < 10 * maxKeys; n += 1) limiter.consume(`user-${n}`);
@@ -26,7 +26,7 @@ describe('the memory limiter', () => {
   });
 
   it('uses at most 200 bytes for a user', () => {
-    const limiter = new MemoryLimiter(USER_POLICIES, manualClock());
+    const limiter = new MemoryLimiter(MINUTE_AND_HOUR, manualClock());
     const users = 50_000;
     const before = heldBytes();
     for (let n = 0; n < users; n += 1) limiter.consume(`user-${n}`);

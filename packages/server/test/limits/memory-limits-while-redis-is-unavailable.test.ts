@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ownRedis } from '../../../testing/harness/redis.ts';
 import type { RedisServer } from '../../../testing/servers/redis.ts';
-import { USER_POLICIES, type Verdict } from '../../src/limits/limiter.ts';
+import type { Verdict } from '../../src/limits/limiter.ts';
 import { REDIS_TIMEOUTS } from '../../src/limits/redis/connection.ts';
 import { afterSelfTest, startFakeRedis } from './support/fake-redis.ts';
 import {
@@ -10,6 +10,7 @@ import {
   ChangingTimeouts,
   type Instance,
   LASTING_POLICIES,
+  MINUTE_AND_HOUR,
   openInstance,
   openInstances,
   redisCommands,
@@ -38,7 +39,7 @@ const byCommands =
 /** An instance with the default timeout for a reply, and long timeouts for the connection, which these tests are not about. */
 async function openWithDefaultSilence(url: string): Promise<Instance> {
   const timeouts = new ChangingTimeouts();
-  const instance = await openInstance(url, USER_POLICIES, timeouts);
+  const instance = await openInstance(url, MINUTE_AND_HOUR, timeouts);
   timeouts.silenceMs = REDIS_TIMEOUTS.silenceMs;
   timeouts.retryMs = REDIS_TIMEOUTS.retryMs;
   return instance;
@@ -222,7 +223,7 @@ describe('a request', () => {
 describe('an instance without requests', () => {
   it('detects that Redis is unavailable, and that it is back', async () => {
     const redis = await ownRedis();
-    const { limits, log } = await openInstance(redis.url, USER_POLICIES);
+    const { limits, log } = await openInstance(redis.url, MINUTE_AND_HOUR);
     await redis.kill();
     await log.last('warn');
     expect(limits.isUp).toBe(false);

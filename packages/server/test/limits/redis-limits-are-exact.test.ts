@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { makeTestRedis, ownRedis } from '../../../testing/harness/redis.ts';
 import type { Policy } from '../../src/limits/limiter.ts';
-import { USER_POLICIES } from '../../src/limits/limiter.ts';
 import { eventually } from '../faults/eventually.ts';
-import { atOnce, openInstance, redisCommands } from './support/redis-instances.ts';
+import { atOnce, MINUTE_AND_HOUR, openInstance, redisCommands } from './support/redis-instances.ts';
 
 describe('limits that are shared over Redis', () => {
   it('are separate for each user', async () => {
@@ -55,7 +54,7 @@ describe('limits that are shared over Redis', () => {
   it('store no user ids in Redis, and keep the keys short', async () => {
     const { url } = await makeTestRedis();
     const commands = await redisCommands(url);
-    const { limiter } = await openInstance(url, USER_POLICIES);
+    const { limiter } = await openInstance(url, MINUTE_AND_HOUR);
     await limiter.consume('ada@example.com');
     await limiter.consume('x'.repeat(100_000));
     const keys = await commands.keys('*');
@@ -122,7 +121,7 @@ describe('limits that are shared over Redis', () => {
   it('cost one command per batch, also after Redis has flushed the script', async () => {
     const { url } = await ownRedis();
     const commands = await redisCommands(url);
-    const { limiter, limits } = await openInstance(url, USER_POLICIES);
+    const { limiter, limits } = await openInstance(url, MINUTE_AND_HOUR);
     const calls = async () => {
       const stats = await commands.info('commandstats');
       return ['eval', 'evalsha'].map((name) =>
@@ -159,7 +158,7 @@ describe('limits that are shared over Redis', () => {
       'ACL SETUSER leadtap reset on >secret ~leadtap:* +eval +evalsha +time +get +set'.split(' '),
     );
     const restricted = url.replace('//', '//leadtap:secret@');
-    const { limiter, limits, log } = await openInstance(restricted, USER_POLICIES);
+    const { limiter, limits, log } = await openInstance(restricted, MINUTE_AND_HOUR);
     expect((await limiter.consume('cleo')).violated).toEqual([]);
     expect(limits.isUp).toBe(true);
     expect(log.lines).toEqual([]);

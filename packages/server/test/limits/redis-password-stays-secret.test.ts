@@ -2,11 +2,10 @@ import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { ownRedis } from '../../../testing/harness/redis.ts';
 import { LONG_REDIS_TIMEOUTS } from '../../../testing/harness/timeouts.ts';
-import { USER_POLICIES } from '../../src/limits/limiter.ts';
 import { probeRedis } from '../../src/limits/redis/connection.ts';
 import { eventually } from '../faults/eventually.ts';
 import { repeatReply, startFakeRedis } from './support/fake-redis.ts';
-import { openInstance, redisCommands } from './support/redis-instances.ts';
+import { MINUTE_AND_HOUR, openInstance, redisCommands } from './support/redis-instances.ts';
 
 const PASSWORD = 'p@ss/word é';
 const withPassword = (url: string) => url.replace('//', `//leadtap:${encodeURIComponent(PASSWORD)}@`);
@@ -18,7 +17,7 @@ describe('the password of Redis', () => {
       repeatReply(`-ERR unknown command 'AUTH', with args beginning with: 'leadtap' '${PASSWORD}'`),
     );
     const url = withPassword(`redis://127.0.0.1:${port}`);
-    const { log } = await openInstance(url, USER_POLICIES);
+    const { log } = await openInstance(url, MINUTE_AND_HOUR);
     expect(log.levels).toEqual(['warn']);
     expect(JSON.stringify(log.lines)).toContain('unknown command');
     expect(JSON.stringify(log.lines)).not.toMatch(TELLTALE);
@@ -32,14 +31,14 @@ describe('the password of Redis', () => {
     const { url } = await ownRedis();
     const commands = await redisCommands(url);
     await commands.sendCommand(['ACL', 'SETUSER', 'leadtap', 'reset', 'on', `>${PASSWORD}`, '~*', '+@all']);
-    const right = await openInstance(withPassword(url), USER_POLICIES);
+    const right = await openInstance(withPassword(url), MINUTE_AND_HOUR);
     expect(right.limits.isUp).toBe(true);
     expect(await probeRedis(withPassword(url))).toEqual({
       version: expect.stringMatching(/^\d+\.\d+/),
     });
 
     await commands.sendCommand(['ACL', 'SETUSER', 'leadtap', 'resetpass', '>another']);
-    const wrong = await openInstance(withPassword(url), USER_POLICIES);
+    const wrong = await openInstance(withPassword(url), MINUTE_AND_HOUR);
     expect(wrong.limits.isUp).toBe(false);
     expect(wrong.log.lines).toMatchObject([{ level: 'warn', details: { reason: /WRONGPASS/ } }]);
     expect(JSON.stringify(wrong.log.lines)).not.toMatch(/p@ss|p%40ss/);
@@ -54,7 +53,7 @@ describe('rediss://', () => {
     );
     const { limits, limiter } = await openInstance(
       withPassword(`rediss://localhost:${port}`),
-      USER_POLICIES,
+      MINUTE_AND_HOUR,
       {
         ...LONG_REDIS_TIMEOUTS,
         attemptMs: 500,

@@ -5,11 +5,11 @@ import { ownRedis } from '../../../testing/harness/redis.ts';
 import { LONG_REDIS_TIMEOUTS } from '../../../testing/harness/timeouts.ts';
 import { freePort } from '../../../testing/servers/free-port.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { FAILED_TOKEN_POLICIES, type Policy, USER_POLICIES } from '../../src/limits/limiter.ts';
+import { FAILED_TOKEN_POLICIES, type Policy } from '../../src/limits/limiter.ts';
 import { openLimiters } from '../../src/limits/open-limiters.ts';
 import type { RedisTimeouts } from '../../src/limits/redis/connection.ts';
 import { repeatReply, silent, startFakeRedis } from './support/fake-redis.ts';
-import { RecordedLog } from './support/redis-instances.ts';
+import { MINUTE_AND_HOUR, RecordedLog } from './support/redis-instances.ts';
 
 /** Windows that do not end during a test. */
 const lasting = (policies: readonly Policy[]) => policies.map((policy) => ({ ...policy, windowS: 86_400 }));
@@ -21,7 +21,7 @@ async function open(redisUrl: string | undefined, redisTimeouts: RedisTimeouts =
     clock: systemClock,
     log,
     redisTimeouts,
-    userPolicies: lasting(USER_POLICIES),
+    userPolicies: lasting(MINUTE_AND_HOUR),
     failedTokenPolicies: lasting(FAILED_TOKEN_POLICIES),
   });
   onTestFinished(() => limiters.close());

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { USER_POLICIES } from '../../src/limits/limiter.ts';
 import { afterSelfTest, startFakeRedis } from './support/fake-redis.ts';
-import { atOnce, openInstance } from './support/redis-instances.ts';
+import { atOnce, MINUTE_AND_HOUR, openInstance } from './support/redis-instances.ts';
 
 const MINUTE = ':1 :60000';
 const HOUR = ':1 :3600000';
@@ -23,7 +22,7 @@ describe.each(REPLIES)('a Redis that replies $name', ({ answer }) => {
     const { port } = await startFakeRedis(
       afterSelfTest((socket) => void socket.write(`${answer.replaceAll(' ', '\r\n')}\r\n`)),
     );
-    const { limiter, limits, log } = await openInstance(`redis://127.0.0.1:${port}`, USER_POLICIES);
+    const { limiter, limits, log } = await openInstance(`redis://127.0.0.1:${port}`, MINUTE_AND_HOUR);
     expect(limits.isUp).toBe(true);
     const verdicts = [await limiter.consume('ada', 5), ...(await atOnce(2, [{ limiter }], 'ada'))];
     expect(verdicts.map(({ windows }) => windows.map(({ remaining }) => remaining))).toEqual([

@@ -7,6 +7,12 @@ import type { SharedLimits } from '../../../src/limits/open-limiters.ts';
 import { RedisConnection, type RedisTimeouts } from '../../../src/limits/redis/connection.ts';
 import { RedisLimiter } from '../../../src/limits/redis/limiter.ts';
 
+/** Independent of the limits of the contract, so that another window there changes no test here. */
+export const MINUTE_AND_HOUR: readonly Policy[] = [
+  { name: 'minute', quota: 100, windowS: 60 },
+  { name: 'hour', quota: 1000, windowS: 3600 },
+];
+
 /** Small quotas, and windows that do not end during a test. */
 export const LASTING_POLICIES: readonly Policy[] = [
   { name: 'minute', quota: 10, windowS: 86_400 },
