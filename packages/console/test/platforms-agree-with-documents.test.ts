@@ -11,9 +11,6 @@ import { ARCHIVES, VERSION } from './support/archives.ts';
 const ROOT = new URL('../../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8');
 
-/** Without line breaks and emphasis, which differ. */
-const plain = (text: string): string => text.replace(/[*\s]+/g, ' ');
-
 const BASE_URL = 'https://leads.example.com';
 /** With webhooks, and without them. */
 const PLATFORMS = [true, false].flatMap((hasHooks) =>
@@ -30,7 +27,6 @@ const PLATFORMS = [true, false].flatMap((hasHooks) =>
 const OFFERED: readonly string[] = [...DOWNLOADS.map((path) => basename(path)), MAKE_APP_FILE, ...ARCHIVES];
 const MADE_BY_THE_VISITOR = ['leads.sh', 'leads.mjs', 'leads.py', 'settings.js'];
 const CODE = /`([^`]+)`/g;
-const LABEL = /\*([^*]+)\*/g;
 
 const marked = (texts: readonly string[], pattern: RegExp): string[] =>
   texts.flatMap((text) => [...text.matchAll(pattern)].map(([, found = '']) => found));
@@ -45,17 +41,8 @@ function codeBlocks(path: string): string[] {
 /** Where its custom app is described that people upload once. */
 const MAKE_APP = 'integrations/make/README.md';
 
-/** A document, with the examples that it links to. */
-const withExamples = (document: string): string =>
-  [document, ...marked([read(document)], /\]\([./]+(examples\/[\w./-]+)\)/g)].map(read).join('\n');
-
-describe.each(PLATFORMS)('$name $with', ({ id, document, steps, ways, notes }) => {
+describe.each(PLATFORMS)('$name $with', ({ steps, ways, notes }) => {
   const texts = [...steps.map(({ text }) => text), ...ways.map(({ result }) => result), ...notes];
-  const page = plain(withExamples(document) + (id === 'make' ? read(MAKE_APP) : ''));
-
-  it('uses the labels of its document', () => {
-    expect(marked(texts, LABEL).filter((label) => !page.includes(plain(label)))).toEqual([]);
-  });
 
   it('names no folder of the repository, and only files that it offers or that the visitor makes', () => {
     const codes = marked(texts, CODE);
@@ -63,19 +50,6 @@ describe.each(PLATFORMS)('$name $with', ({ id, document, steps, ways, notes }) =
     const files = codes.filter((code) => /^[\w.-]+\.(json|rb|mjs|js|py|sh|tgz|html)$/.test(code));
     const others = files.filter((file) => !OFFERED.includes(file));
     expect(others.filter((file) => !MADE_BY_THE_VISITOR.includes(file))).toEqual([]);
-  });
-
-  it('has the values and commands of its document', () => {
-    const values = steps
-      .flatMap(({ code }) => (code === undefined ? [] : code.split('\n')))
-      .map((line) => line.trim());
-    const own = [
-      BASE_URL,
-      'leads.example.com',
-      '',
-      ...values.filter((line) => /ACCESS_TOKEN|LEADTAP_/.test(line)),
-    ];
-    expect(values.filter((line) => !own.includes(line) && !page.includes(plain(line)))).toEqual([]);
   });
 });
 

@@ -17,11 +17,6 @@ const blocks = (language: string): string[] =>
     ([, block = '']) => block,
   );
 
-/** The code in the first column of the tables. */
-const named = [...text.matchAll(/^\| (`.+?) \|/gm)].flatMap(([, cell = '']) =>
-  [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name),
-);
-
 /** As the document says, without making the database. */
 async function setUp() {
   const database = await makeTestDatabase(undefined, { empty: true });
@@ -57,31 +52,6 @@ test('its logins have the roles, and its statements work for the writer', async 
     { first_name: 'Old', created_at: new Date('2024-05-01T08:00:00Z') },
     { first_name: 'Ada', placed: true, status_value: 'NEW' },
   ]);
-});
-
-test('it names the objects that exist', async () => {
-  const client = await connectSql((await makeTestDatabase()).url);
-  const { rows } = await client.query(
-    `SELECT attname AS name FROM pg_attribute WHERE attrelid = 'leadtap.leads'::regclass
-     UNION SELECT rolname FROM pg_roles WHERE rolname LIKE 'leadtap_%'`,
-  );
-  const known = rows.map(({ name }) => name);
-  expect(named).toEqual(
-    expect.arrayContaining(['leadtap_owner', 'leadtap_writer', 'id', 'automation_trigger_id']),
-  );
-  expect(named.filter((name) => !known.includes(name))).toEqual([]);
-});
-
-test('the columns that it says never change are those that the database protects', async () => {
-  const [, list = ''] = /\*\*What never changes\*\* \(([^)]+)\)/.exec(text) ?? [];
-  const client = await setUp();
-  const refusal = await refusalOf(
-    client,
-    `INSERT INTO leadtap.leads (company_id) VALUES ('soleil'); UPDATE leadtap.leads SET id = 'other'`,
-  );
-  const names = (sentence: string) => sentence.match(/[a-z]+_[a-z_]+|\bid\b/g);
-  expect(names(list)).toHaveLength(5);
-  expect(names(refusal?.message ?? '')).toEqual(names(list));
 });
 
 const { address, sql } = ownCluster();
