@@ -1,153 +1,165 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { NEW_LEADS_PATH } from '@leadtap/contract';
-import { exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose';
-import { describe, expect, it } from 'vitest';
+import { createHmac } from 'node:crypto';
+import { exportJWK, exportSPKI, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose';
+import { expect, it } from 'vitest';
 import { expectProblem } from '../../../testing/harness/problem.ts';
-import { startService, type TestService } from '../../../testing/harness/service.ts';
-import { shareService } from '../../../testing/harness/shared-service.ts';
-import { tempFolder } from '../../../testing/harness/temp-folder.ts';
+import { startService } from '../../../testing/harness/service.ts';
+import {
+  AUDIENCE,
+  type Claims,
+  type IdentityProvider,
+  ISSUER,
+  makeKey,
+  type ProviderKey,
+  sign,
+  startIdentityProvider,
+} from '../tokens/support/identity-provider.ts';
+import { outcome, pollWith } from '../tokens/support/polling.ts';
 
-const hour = () => Math.floor(Date.now() / 1000) + 3600;
-/** Undefined omits a claim. */
-type Claims = { readonly [Claim in keyof JWTPayload]?: JWTPayload[Claim] | undefined };
-
-const OWN: JWTPayload = { iss: 'leadtap', aud: 'leadtap', sub: 'boss', jti: 'token-1' };
-
-const given = (claims: Claims): JWTPayload =>
-  Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== undefined));
-
-const sign = (claims: Claims, secret: Uint8Array, header: { alg?: string; kid?: string }) =>
-  new SignJWT(given(claims)).setProtectedHeader({ alg: 'HS256', ...header }).sign(secret);
-
-const ask = ({ url }: TestService, token: string) =>
-  fetch(`${url}${NEW_LEADS_PATH}`, { headers: { authorization: `Bearer ${token}` } });
-
-type MakeToken = (test: TestService) => Promise<string> | string;
-
-const ownKey = ({ service }: TestService) => service.keys[0];
-
-/** A token of our own key that differs from a valid one in the given parts. */
-const own =
-  (claims: Claims, header: { alg?: string; kid?: string } = {}): MakeToken =>
-  (test) => {
-    const { id, secret } = ownKey(test);
-    return sign({ ...OWN, exp: hour(), ...claims }, secret, { kid: id, ...header });
-  };
-
-const REFUSED: [string, MakeToken][] = [
-  ['no JWT at all', () => 'abc'],
-  ['two parts only', () => 'e30.e30'],
-  ['parts that are not base64', () => '!!.!!.!!'],
-  ['a token with words behind it', async ({ token }) => `${await token('boss')} and more`],
-  ['a cut token', async ({ token }) => (await token('boss')).slice(0, -1)],
-  ['a token whose payload was changed', async ({ token }) => withSubject(await token('starter'), 'boss')],
-  ['the algorithm none', () => new UnsecuredJWT({ ...OWN, exp: hour() }).encode()],
-  ['the algorithm none with our key id', (test) => withoutSignature(ownKey(test).id)],
-  ['another algorithm of the same key', own({}, { alg: 'HS512' })],
-  ['another key', (test) => sign({ ...OWN, exp: hour() }, Buffer.alloc(32, 7), { kid: ownKey(test).id })],
-  ['an unknown key id', own({}, { kid: 'unknown' })],
-  ['no key id', (test) => sign({ ...OWN, exp: hour() }, ownKey(test).secret, {})],
-  ['another issuer', own({ iss: 'someone' })],
-  ['another audience', own({ aud: 'someone' })],
-  ['no exp', (test) => sign(OWN, ownKey(test).secret, { kid: ownKey(test).id })],
-  ['no sub', own({ sub: undefined })],
-  ['an empty sub', own({ sub: '' })],
-  ['a time before which it is not good', own({ nbf: hour() })],
-  ['more than 8 KiB', own({ filler: 'x'.repeat(8 * 1024) })],
-];
-
-const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url');
-const withoutSignature = (kid: string) =>
-  `${encode({ alg: 'none', kid })}.${encode({ ...OWN, exp: hour() })}.`;
-
-function withSubject(token: string, sub: string): string {
-  const [header = '', payload = '', signature = ''] = token.split('.');
-  const claims: object = JSON.parse(Buffer.from(payload, 'base64url').toString());
-  return [header, encode({ ...claims, sub }), signature].join('.');
+interface Own {
+  readonly kid: string;
+  readonly secret: Uint8Array;
 }
 
-describe('401 token-invalid', () => {
-  const shared = shareService();
+interface Scene {
+  readonly provider: IdentityProvider;
+  readonly rsa: ProviderKey;
+  readonly ec: ProviderKey;
+  readonly own: Own;
+}
 
-  it.each(REFUSED)('answers %s', async (_what, makeToken) => {
-    const test = shared();
-    const response = await ask(test, await makeToken(test));
-    const challenge = response.headers.get('www-authenticate');
-    expect([...response.headers.keys()].filter((name) => name.startsWith('ratelimit'))).toEqual([]);
-    await expectProblem(response, 'token-invalid');
-    expect(challenge).toBe(
-      'Bearer realm="leadtap", error="invalid_token", error_description="The access token is not valid"',
-    );
-  });
+const inAnHour = () => Math.floor(Date.now() / 1000) + 3600;
+const theirClaims = () => ({ iss: ISSUER, aud: AUDIENCE, sub: 'boss', exp: inAnHour() });
+const ourClaims = () => ({ iss: 'leadtap', aud: 'leadtap', sub: 'boss', exp: inAnHour() });
+const encode = (part: unknown) => Buffer.from(JSON.stringify(part)).toString('base64url');
 
-  it('does not occur for the valid token that all of these differ from', async () => {
-    const test = shared();
-    expect((await ask(test, await own({})(test))).status).toBe(200);
-  });
+/** A token of `leadtap token issue`, with the given claims and header replaced. */
+const signOwn = ({ kid, secret }: Own, claims: Claims = {}, header: { alg?: string; kid?: string } = {}) =>
+  new SignJWT({ ...ourClaims(), ...claims } as JWTPayload)
+    .setProtectedHeader({ alg: 'HS256', kid, ...header })
+    .sign(secret);
 
-  it('does not reveal the reason: the body is always the same', async () => {
-    const test = shared();
-    const bodies = await Promise.all(
-      REFUSED.map(async ([, makeToken]) => {
-        const { requestId, ...body } = await expectProblem(
-          await ask(test, await makeToken(test)),
-          'token-invalid',
-        );
-        expect(requestId).not.toBe('');
-        return JSON.stringify(body);
-      }),
-    );
-    expect(new Set(bodies).size).toBe(1);
-  });
+/** HS256 with any text as the secret, which libraries reject. */
+function signWithText(secret: string, header: object, claims: object): string {
+  const signed = `${encode({ alg: 'HS256', ...header })}.${encode(claims)}`;
+  return `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`;
+}
+
+function tamper(token: string, claims: object): string {
+  const [header, , signature] = token.split('.');
+  return [header, encode(claims), signature].join('.');
+}
+
+const good: Record<string, (scene: Scene) => Promise<string>> = {
+  'of the identity provider': ({ rsa }) => sign(rsa),
+  'of our own': ({ own }) => signOwn(own),
+};
+
+const forged: Record<string, (scene: Scene) => string | Promise<string>> = {
+  garbage: () => 'garbage',
+  'two dots only': () => '..',
+  'three words': () => 'a.b.c',
+  'parts that are not base64': () => '!!.!!.!!',
+  'a cut token': ({ own }) => signOwn(own).then((token) => token.slice(0, -1)),
+  'two words in one header': ({ own }) => signOwn(own).then((token) => `${token} ${token}`),
+  'alg none, from the identity provider': ({ rsa }) =>
+    `${encode({ alg: 'none', kid: rsa.kid })}.${encode(theirClaims())}.`,
+  'alg none, with our kid': ({ own }) => `${encode({ alg: 'none', kid: own.kid })}.${encode(ourClaims())}.`,
+  'alg None, in another spelling': ({ own }) =>
+    `${encode({ alg: 'NONE', kid: own.kid })}.${encode(ourClaims())}.`,
+  'alg none, as a library writes it': () => new UnsecuredJWT(theirClaims()).encode(),
+  "HS256 with the provider's public key as PEM": async ({ rsa }) =>
+    signWithText(await exportSPKI(rsa.publicKey), { kid: rsa.kid }, theirClaims()),
+  "HS256 with the provider's public key as a JWK": ({ rsa }) =>
+    signWithText(JSON.stringify(rsa.jwk), { kid: rsa.kid }, theirClaims()),
+  "HS256 with the modulus of the provider's public key": ({ rsa }) =>
+    signWithText(String(rsa.jwk.n), { kid: rsa.kid }, theirClaims()),
+  "our kid with the provider's key": ({ rsa, own }) => sign({ ...rsa, kid: own.kid }, ourClaims()),
+  'our key with HS512': ({ own }) => signOwn(own, {}, { alg: 'HS512' }),
+  "our key with the provider's kid": ({ own, rsa }) => signOwn(own, theirClaims(), { kid: rsa.kid }),
+  'our key without a kid': ({ own }) =>
+    new SignJWT(ourClaims()).setProtectedHeader({ alg: 'HS256' }).sign(own.secret),
+  'our key with an unknown kid': ({ own }) => signOwn(own, {}, { kid: 'another' }),
+  'our kid with another secret': ({ own }) => signOwn({ ...own, secret: new Uint8Array(32) }),
+  "the provider's kid with another key": async ({ rsa }) => sign(await makeKey('RS256', rsa.kid)),
+  "one of the provider's kids with another of its keys": ({ rsa, ec }) => sign({ ...rsa, kid: ec.kid }),
+  'an unknown kid': async () => sign(await makeKey('ES256')),
+  'a key that the token brings itself': async () => {
+    const { privateKey, publicKey } = await makeKey('ES256');
+    const header = { alg: 'ES256', jwk: await exportJWK(publicKey) };
+    return new SignJWT(theirClaims()).setProtectedHeader(header).sign(privateKey);
+  },
+  'a key set that the token names itself': async () => {
+    const key = await makeKey('ES256');
+    const { url: jku } = await startIdentityProvider(key);
+    return new SignJWT(theirClaims())
+      .setProtectedHeader({ alg: 'ES256', kid: key.kid, jku })
+      .sign(key.privateKey);
+  },
+  'an unknown critical extension': ({ own }) =>
+    signWithText(
+      Buffer.from(own.secret).toString('latin1'),
+      { kid: own.kid, crit: ['x'], x: 1 },
+      ourClaims(),
+    ),
+  'another issuer': ({ rsa }) => sign(rsa, { iss: 'https://id.example.org/' }),
+  'no issuer': ({ rsa }) => sign(rsa, { iss: undefined }),
+  'another audience': ({ rsa }) => sign(rsa, { aud: 'https://other.example.com' }),
+  'no audience': ({ rsa }) => sign(rsa, { aud: undefined }),
+  'our issuer and audience, signed by the provider': ({ rsa }) => sign(rsa, ourClaims()),
+  "the provider's issuer, signed by us": ({ own }) => signOwn(own, { iss: ISSUER }),
+  "the provider's audience, signed by us": ({ own }) => signOwn(own, { aud: AUDIENCE }),
+  'no expiry, from the provider': ({ rsa }) => sign(rsa, { exp: undefined }),
+  'no expiry, of our own': ({ own }) => signOwn(own, { exp: undefined }),
+  'an expiry that is no number': ({ own }) => signOwn(own, { exp: 'never' }),
+  'not valid yet': ({ rsa }) => sign(rsa, { nbf: inAnHour() }),
+  'not valid yet, of our own': ({ own }) => signOwn(own, { nbf: inAnHour() }),
+  'no subject, from the provider': ({ rsa }) => sign(rsa, { sub: undefined }),
+  'no subject, of our own': ({ own }) => signOwn(own, { sub: undefined }),
+  'an empty subject': ({ own }) => signOwn(own, { sub: '' }),
+  'a subject that is a number': ({ own }) => signOwn(own, { sub: 7 }),
+  'a subject that is null': ({ own }) => signOwn(own, { sub: null }),
+  'a subject that is a list': ({ own }) => signOwn(own, { sub: ['boss'] }),
+  'a subject that is an object': ({ own }) => signOwn(own, { sub: { id: 'boss' } }),
+  "another's subject put in, from the provider": async ({ rsa }) =>
+    tamper(await sign(rsa), { ...theirClaims(), sub: 'rival' }),
+  "another's subject put in, of our own": async ({ own }) =>
+    tamper(await signOwn(own), { ...ourClaims(), sub: 'rival' }),
+  'no signature': async ({ own }) => (await signOwn(own)).replace(/[^.]+$/, ''),
+  'more than 8 KiB': ({ own }) => signOwn(own, { padding: 'x'.repeat(8 * 1024) }),
+};
+
+async function setScene() {
+  const [rsa, ec] = await Promise.all([makeKey('RS256'), makeKey('ES256')]);
+  const provider = await startIdentityProvider(rsa, ec);
+  const { url, service } = await startService({ env: provider.env });
+  const [{ id: kid, secret }] = service.keys;
+  const scene: Scene = { provider, rsa, ec, own: { kid, secret } };
+  return { url, scene };
+}
+
+it('valid tokens are accepted', async () => {
+  const { url, scene } = await setScene();
+  for (const [name, make] of Object.entries(good))
+    expect(`${name}: ${await outcome(await pollWith(url, await make(scene)))}`).toBe(`${name}: 200`);
 });
 
-describe('401 token-invalid, with an identity provider', () => {
-  const issuer = 'https://id.example.com';
-
-  async function startWithProvider() {
-    const folder = tempFolder();
-    const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true });
-    const jwks = { keys: [{ ...(await exportJWK(publicKey)), kid: 'provider-1', alg: 'RS256' }] };
-    const file = join(folder, 'jwks.json');
-    writeFileSync(file, JSON.stringify(jwks));
-    const test = await startService({
-      env: { LEADTAP_JWKS_URL: file, LEADTAP_TOKEN_ISSUER: issuer, LEADTAP_TOKEN_AUDIENCE: 'leads' },
-    });
-    const claims = { iss: issuer, aud: 'leads', sub: 'boss', exp: hour() };
-    const header = { alg: 'RS256', kid: 'provider-1' };
-    const issue = (changed: Claims, changedHeader = {}) =>
-      new SignJWT(given({ ...claims, ...changed }))
-        .setProtectedHeader({ ...header, ...changedHeader })
-        .sign(privateKey);
-    return { test, publicKey, claims, issue };
+it('every other token is 401 token-invalid, and the answer does not reveal the reason', async () => {
+  const { url, scene } = await setScene();
+  const challenge =
+    'Bearer realm="leadtap", error="invalid_token", error_description="The access token is not valid"';
+  const bodies = new Set<string>();
+  for (const [name, make] of Object.entries(forged)) {
+    const response = await pollWith(url, await make(scene));
+    const { headers } = response;
+    expect([name, headers.get('www-authenticate')]).toEqual([name, challenge]);
+    expect([...headers.keys()].filter((header) => header.startsWith('ratelimit'))).toEqual([]);
+    const { requestId: _, ...body } = await expectProblem(response, 'token-invalid');
+    bodies.add(JSON.stringify(body));
   }
+  expect(bodies.size).toBe(1);
+});
 
-  it('accepts its valid tokens', async () => {
-    const { test, issue } = await startWithProvider();
-    expect((await ask(test, await issue({}))).status).toBe(200);
-  });
-
-  it('answers its tokens of another issuer or audience, or without exp or sub', async () => {
-    const { test, issue } = await startWithProvider();
-    for (const changed of [{ iss: 'leadtap' }, { aud: 'leadtap' }, { exp: undefined }, { sub: undefined }])
-      await expectProblem(await ask(test, await issue(changed)), 'token-invalid');
-    await expectProblem(await ask(test, await issue({}, { kid: 'provider-2' })), 'token-invalid');
-  });
-
-  it('answers a token that is signed with the public key as if it were a secret', async () => {
-    const { test, publicKey, claims } = await startWithProvider();
-    const spki = await exportSPKI(publicKey);
-    const secrets = [spki, spki.trim(), JSON.stringify(await exportJWK(publicKey))];
-    for (const secret of secrets) {
-      const token = await sign(claims, Buffer.from(secret), { kid: 'provider-1' });
-      await expectProblem(await ask(test, token), 'token-invalid');
-    }
-  });
-
-  it('answers a token of the provider that names our own key', async () => {
-    const { test, issue } = await startWithProvider();
-    const kid = ownKey(test).id;
-    await expectProblem(await ask(test, await issue({ ...OWN }, { kid })), 'token-invalid');
-  });
+it('without an identity provider its tokens are rejected', async () => {
+  const { url } = await startService();
+  expect(await outcome(await pollWith(url, await sign(await makeKey('ES256'))))).toBe('401 token-invalid');
 });

@@ -6,18 +6,6 @@ import { outcome, pollWith } from './support/polling.ts';
 const CHALLENGE =
   /^Bearer realm="leadtap", error="invalid_token", error_description="[\x20-\x21\x23-\x5b\x5d-\x7e]+"$/;
 
-it.each([undefined, '', 'Basic Ym9zczpib3Nz', 'Bearer', 'Bearer ', 'Token abc'])(
-  'Authorization %j: the challenge has no error',
-  async (authorization) => {
-    const { url } = await startService();
-    const response = await fetch(`${url}/automation/new-leads`, {
-      headers: authorization === undefined ? {} : { authorization },
-    });
-    expect(response.headers.get('www-authenticate')).toBe('Bearer realm="leadtap"');
-    expect(await outcome(response)).toBe('401 token-missing');
-  },
-);
-
 it('a token that is invalid, expired or revoked: the challenge has the error', async () => {
   const { url, token, store } = await startService();
   await store.revokeToken('revoked');
