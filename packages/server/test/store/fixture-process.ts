@@ -35,15 +35,3 @@ export class FixtureProcess {
     await this.#ended;
   }
 }
-
-/** Runs a program and waits for its exit. */
-export async function runToEnd(command: string, ...argv: readonly string[]) {
-  const child = spawn(command, argv);
-  onTestFinished(() => void child.kill('SIGKILL'));
-  let stdout = '';
-  child.stdout.on('data', (chunk) => {
-    stdout += chunk;
-  });
-  const [code] = await once(child, 'close');
-  return { code: Number(code), stdout };
-}
