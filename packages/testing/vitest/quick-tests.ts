@@ -15,13 +15,15 @@ const SLOW = [
   /^packages\/server\/test\/(faults\/|transfer\/|upgrades\/|delivery\/(every-way|killed)-)/,
   // The program as a process of its own.
   /^packages\/server\/test\/cli\/(bin|demo-removes|printed-commands|serve-is-readable)-/,
-  /^packages\/server\/test\/operations\/(serve-as-a-process|shutdown|typebox)/,
+  /^packages\/server\/test\/operations\/(everything-reserved|serve-as-a-process|shutdown|typebox)/,
   /^packages\/server\/test\/store\/sqlite\/(import-reports|a-log-that)-/,
-  /^packages\/client\/test\/(instant-client|example-program)-/,
+  /^packages\/client\/test\/(a-killed-consumer|instant-client|example-program|package-works)-/,
+  // It loads a large linter.
+  /^packages\/contract\/test\/openapi-passes-/,
   // A certificate is made with openssl.
   /^packages\/server\/test\/config\/foreign-certificates-/,
   // Thousands of events, or a whole simulated platform.
-  /^packages\/server\/test\/hooks\/(hook-clients|one-company|receivers)-/,
+  /^packages\/server\/test\/hooks\/(hook-clients|leads-are-sent|names-are|receivers)-/,
   /^integrations\/workato\/|^integrations\/[^/]+\/test\/(events|instant)-/,
 ];
 
