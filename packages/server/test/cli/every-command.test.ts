@@ -3,7 +3,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { ORGANISATION } from '../../../testing/harness/organisation.ts';
 import { parseOrganisation } from '../../src/accounts/organisation.ts';
-import { EXIT_CODES } from '../../src/cli/exit.ts';
 import { describeDatabase, parseConfig } from '../../src/config.ts';
 import { COMMANDS, lineOf } from './every-command.ts';
 import { terminal, terminalWithUsers } from './terminal.ts';
@@ -108,17 +107,7 @@ test.each(['serve', 'token issue --user boss', 'doctor'])(
   },
 );
 
-describe('docs/command-line.md', () => {
-  test('lists each exit code and no other', () => {
-    const [, table = ''] = /^\| exit code [^\n]+\n\|---[^\n]+\n((?:\|[^\n]+\n)+)/m.exec(page) ?? [];
-    const listed = [...table.matchAll(/^\| ([\d, ]+) \|/gm)].flatMap(([, codes = '']) => codes.split(', '));
-    expect(listed.map(Number)).toEqual(Object.values(EXIT_CODES).sort((a, b) => a - b));
-  });
-
-  test('has sections of existing commands only, and a valid organisation file', () => {
-    const sections = [...page.matchAll(/^## leadtap (.+)$/gm)].map(([, title]) => title);
-    expect(sections.filter((title) => !COMMANDS.some(({ name }) => name === title))).toEqual([]);
-    const [, json = ''] = /```json\n([\s\S]+?)```/.exec(page) ?? [];
-    expect(parseOrganisation(JSON.parse(json)).kind).toBe('ok');
-  });
+test('the organisation file of docs/command-line.md is valid', () => {
+  const [, json = ''] = /```json\n([\s\S]+?)```/.exec(page) ?? [];
+  expect(parseOrganisation(JSON.parse(json)).kind).toBe('ok');
 });
