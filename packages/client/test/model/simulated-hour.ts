@@ -1,5 +1,5 @@
 import type { Environment, FetchOptions } from '@leadtap/client';
-import { addRateLimitHeaders } from '../../../server/src/http/identify.ts';
+import { addRateLimitHeaders } from '../../../server/src/http/authorize.ts';
 import { MemoryLimiter, USER_POLICIES } from '../../../server/src/limits/limiter.ts';
 
 const START = Date.parse('2026-03-02T09:00:00.000Z');

@@ -14,16 +14,15 @@ import {
   type Hook as WireHook,
 } from '@leadtap/contract';
 import { consumerKeyOf, isSameConsumer, storableExpiry } from '../consumers/store.ts';
+import { addressKey, rateLimitExceeded } from '../http/authorize.ts';
 import { type BodyRule, readBody } from '../http/body.ts';
 import { type Endpoint, READ_METHODS, type RefusalObserver } from '../http/endpoint.ts';
 import { type Exchange, jsonPayload, type Payload } from '../http/exchange.ts';
 import {
   type Accounts,
-  addressKey,
   type Caller,
   createIdentification,
   type IdentificationOptions,
-  rateLimitExceeded,
 } from '../http/identify.ts';
 import { ProblemError } from '../http/problems.ts';
 import { parseInstant } from '../leads/instant.ts';

@@ -1,24 +1,23 @@
-/** The checks of a caller: token (401), rate limit (429), user (404), plan (403), scope (403). */
+/** Finds out who sends a request, by its token (401), and runs the checks of `authorize.ts`. */
 import type { IncomingMessage } from 'node:http';
-import { isIPv6 } from 'node:net';
 import { PROBLEMS, type ProblemCode } from '@leadtap/contract';
 import type { TokenScope, VerifiedToken } from '../accounts/records.ts';
-import { DEFAULT_TOKEN_SCOPES } from '../accounts/token-scopes.ts';
 import type { VerifyToken } from '../accounts/tokens.ts';
-import { mayPoll, type PollingUser, seeSameLeads } from '../leads/access.ts';
+import { type PollingUser, seeSameLeads } from '../leads/access.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { andThen, isPromise } from '../lib/event-loop.ts';
+import { FAILED_TOKEN_POLICIES, type Limiter, MemoryLimiter } from '../limits/limiter.ts';
+import { StoreUnavailableError } from '../sql/errors.ts';
 import {
-  FAILED_TOKEN_POLICIES,
-  type Limiter,
-  MemoryLimiter,
-  type Policy,
-  type Verdict,
-} from '../limits/limiter.ts';
-import { ClientDisconnectedError, StoreUnavailableError } from '../sql/errors.ts';
-import { isDisconnected } from './connections.ts';
+  addressKey,
+  checkAccess,
+  countRequest,
+  hasTokenScope,
+  type RateLimit,
+  rateLimitExceeded,
+  SCHEME_AND_REALM,
+} from './authorize.ts';
 import type { Exchange } from './exchange.ts';
-import type { HeaderList } from './headers.ts';
 import { ProblemError, type ProblemParts } from './problems.ts';
 
 /** The account of one token. */
@@ -47,12 +46,12 @@ export interface IdentificationOptions {
 }
 
 /** What an endpoint asks of its callers. */
-export interface CallerRule<Reader extends AccountReader = AccountReader> extends IdentificationOptions {
+export interface CallerRule<Reader extends AccountReader = AccountReader>
+  extends IdentificationOptions,
+    RateLimit {
   readonly accounts: Accounts<Reader>;
   /** With `leads:read` the user also needs the plan for polls. */
   readonly scope: TokenScope;
-  readonly limiter: Limiter;
-  readonly rateLimitDetail?: string;
   /** The token in the URL, if the endpoint accepts one there. URLs are written to logs, so the token must not read leads. */
   readonly urlTokenOf?: (request: IncomingMessage) => string | undefined;
   /** What to do about a request without a token, if it is not the usual. */
@@ -70,8 +69,7 @@ export interface Identification<Reader extends AccountReader = AccountReader> {
 export function createIdentification<Reader extends AccountReader>(
   rule: CallerRule<Reader>,
 ): Identification<Reader> {
-  const { accounts, verifyToken, scope, limiter, rateLimitDetail, clock = systemClock } = rule;
-  const { urlTokenOf, missingTokenDetail } = rule;
+  const { accounts, verifyToken, scope, urlTokenOf, missingTokenDetail, clock = systemClock } = rule;
   const { failedTokens = new MemoryLimiter(FAILED_TOKEN_POLICIES, clock) } = rule;
 
   /** The token of the request, with a valid signature. */
@@ -121,37 +119,18 @@ export function createIdentification<Reader extends AccountReader>(
   /** All checks, synchronous except for what is not in memory. */
   const identify = (exchange: Exchange, isCounted: boolean): Caller<Reader> | Promise<Caller<Reader>> =>
     andThen(authenticate(exchange), (token) =>
-      andThen(accounts.revalidateFor(token), (reader) =>
-        andThen(checkToken(exchange, token, reader), () =>
-          andThen(isCounted ? count(exchange, token) : undefined, () => checkUser(token, reader)),
-        ),
-      ),
+      andThen(accounts.revalidateFor(token), (reader) => {
+        // The tokens of a removed user are revoked, for the case that a user of this id is added again. Until then they get the 404.
+        if (reader.isTokenRevoked() && reader.findUser()?.id === token.userId)
+          return rejectToken('token-revoked', exchange.address, { token });
+        exchange.token = token;
+        return andThen(isCounted ? countRequest(exchange, token.userId, rule) : undefined, () => {
+          const user = reader.findUser();
+          checkAccess(token, user, scope);
+          return { token, user, reader };
+        });
+      }),
     );
-
-  /** The tokens of a removed user are revoked, for the case that a user of this id is added again. Until then they get the 404. */
-  function checkToken(exchange: Exchange, token: VerifiedToken, reader: Reader): Promise<never> | undefined {
-    if (reader.isTokenRevoked() && reader.findUser()?.id === token.userId)
-      return rejectToken('token-revoked', exchange.address, { token });
-    exchange.token = token;
-    return undefined;
-  }
-
-  /** Counted even if the client has disconnected: disconnecting must not be a way around the limit. */
-  const count = ({ request, response, headers }: Exchange, { userId }: VerifiedToken) =>
-    andThen(limiter.consume(userId), (verdict) => {
-      addRateLimitHeaders(headers, verdict);
-      if (verdict.violated.length > 0) throw rateLimitExceeded(verdict, rateLimitDetail);
-      if (isDisconnected(request, response)) throw new ClientDisconnectedError('the client has disconnected');
-    });
-
-  function checkUser(token: VerifiedToken, reader: Reader): Caller<Reader> {
-    const user = reader.findUser();
-    // The ids are compared again: a database that ignores case, or cuts a text at NUL, finds other users.
-    if (user?.id !== token.userId) throw new ProblemError('user-not-found');
-    if (scope === 'leads:read' && !mayPoll(user)) throw new ProblemError('professional-plan-required');
-    if (!hasTokenScope(token, scope)) throw insufficientScope(scope);
-    return { token, reader, user };
-  }
 
   return {
     scope,
@@ -175,24 +154,6 @@ function parseAuthorization(authorization = ''): { readonly token: string | unde
   if (CREDENTIALS.test(authorization)) return { token: authorization.slice('Bearer '.length) };
   const isEmpty = !SCHEME.test(authorization) || authorization.slice('Bearer'.length).trim() === '';
   return isEmpty ? undefined : { token: undefined };
-}
-
-export const hasTokenScope = ({ scopes = DEFAULT_TOKEN_SCOPES }: VerifiedToken, scope: TokenScope): boolean =>
-  scopes.includes(scope);
-
-const INSUFFICIENT_SCOPE: Readonly<Record<TokenScope, string>> = {
-  'leads:read': 'This token may not read leads. Use a token with the scope `leads:read`.',
-  'leads:write': 'This token may not send leads. Use a token with the scope `leads:write`.',
-};
-
-const SCHEME_AND_REALM = 'Bearer realm="leadtap"';
-
-/** RFC 6750: a token that is valid, but not for this request. */
-function insufficientScope(scope: TokenScope): ProblemError {
-  const code = 'insufficient-scope';
-  const error = `error="insufficient_scope", error_description="${PROBLEMS[code].title}", scope="${scope}"`;
-  const headers = { 'www-authenticate': `${SCHEME_AND_REALM}, ${error}` };
-  return new ProblemError(code, { headers, detail: INSUFFICIENT_SCOPE[scope] });
 }
 
 /** How often leads are read because the access level of their user has changed meanwhile. */
@@ -239,67 +200,4 @@ function challenge(
     unverifiedToken,
     ...(detail !== undefined && { detail }),
   });
-}
-
-const policyTexts = new WeakMap<Policy, string>();
-
-function policyText(policy: Policy): string {
-  const known = policyTexts.get(policy);
-  if (known !== undefined) return known;
-  const text = `"${policy.name}";q=${policy.quota};w=${policy.windowS}`;
-  policyTexts.set(policy, text);
-  return text;
-}
-
-/** Adds to `RateLimit-Policy` and `RateLimit`, in the syntax of the IETF draft. */
-export function addRateLimitHeaders(headers: HeaderList, { windows }: Verdict): void {
-  const at = headers.indexOf('ratelimit-policy');
-  let policies = at === -1 ? '' : `${headers[at + 1]}, `;
-  let state = at === -1 ? '' : `${headers[at + 3]}, `;
-  let separator = '';
-  for (const { policy, remaining, resetS } of windows) {
-    policies += separator + policyText(policy);
-    state += `${separator}"${policy.name}";r=${remaining};t=${resetS}`;
-    separator = ', ';
-  }
-  if (at === -1) headers.push('ratelimit-policy', policies, 'ratelimit', state);
-  else {
-    headers[at + 1] = policies;
-    headers[at + 3] = state;
-  }
-}
-
-export const rateLimitExceeded = ({ violated, retryAfterS }: Verdict, detail?: string): ProblemError =>
-  new ProblemError('rate-limit-exceeded', {
-    ...(detail !== undefined && { detail }),
-    violatedPolicies: violated,
-    // Whole seconds: some platforms parse nothing else.
-    headers: { 'retry-after': String(Math.max(1, retryAfterS)) },
-  });
-
-/** Some proxies send the port with the address. One client has many ports. */
-const WITH_PORT = /^(?:(\d+\.\d+\.\d+\.\d+)|\[([^\]]*)\])(?::\d+)?$/;
-
-/**
- * The key under which an address is limited. For IPv6 it is the /64 network: one client has all 2^64 addresses of it. An
- * IPv4-mapped IPv6 address is the IPv4 address.
- */
-export function addressKey(text: string): string {
-  const [, v4, v6] = WITH_PORT.exec(text) ?? [];
-  const [address = ''] = (v4 ?? v6 ?? text).split('%');
-  if (!isIPv6(address)) return address;
-  const groups = ipv6Groups(address);
-  const [high = 0, low = 0] = groups.slice(6);
-  if (groups.slice(0, 6).join() === '0,0,0,0,0,65535')
-    return [high >> 8, high & 255, low >> 8, low & 255].join('.');
-  const network = groups.slice(0, 4).map((group) => group.toString(16));
-  return `${network.join(':')}::/64`;
-}
-
-/** The eight numbers of an IPv6 address in any notation: the URL parser writes all of them in hexadecimal groups. */
-function ipv6Groups(address: string): number[] {
-  const { hostname } = new URL(`http://[${address}]`);
-  const [head = [], tail = []] = hostname.split('::').map((half) => half.match(/[0-9a-f]+/g) ?? []);
-  const zeros = Array<string>(8 - head.length - tail.length).fill('0');
-  return [...head, ...zeros, ...tail].map((group) => Number.parseInt(group, 16));
 }

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { LEADS_PATH, MAX_INTAKE_LEADS } from '@leadtap/contract';
 import type { VerifiedToken } from '../accounts/records.ts';
+import { addRateLimitHeaders, rateLimitExceeded } from '../http/authorize.ts';
 import { declaredBytes, readBody } from '../http/body.ts';
 import type { CallerEndpoint } from '../http/endpoint.ts';
 import { type Exchange, jsonPayload, type Payload } from '../http/exchange.ts';
@@ -9,11 +10,9 @@ import { searchOf } from '../http/headers.ts';
 import {
   type AccountReader,
   type Accounts,
-  addRateLimitHeaders,
   type Caller,
   createIdentification,
   type IdentificationOptions,
-  rateLimitExceeded,
 } from '../http/identify.ts';
 import { ProblemError } from '../http/problems.ts';
 import { createLeadTimes, type LeadTimes } from '../leads/lead-times.ts';

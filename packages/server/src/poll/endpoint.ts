@@ -1,12 +1,12 @@
 /** `GET {base_url}/automation/new-leads`, which polls new leads. */
 import { NEW_LEADS_PATH } from '@leadtap/contract';
+import { hasTokenScope } from '../http/authorize.ts';
 import { type CallerEndpoint, READ_METHODS } from '../http/endpoint.ts';
 import { cachedPayload, type Exchange } from '../http/exchange.ts';
 import { httpDate, isConsoleRequest, JSON_MEDIA_TYPE, searchOf } from '../http/headers.ts';
 import {
   type Caller,
   createIdentification,
-  hasTokenScope,
   type IdentificationOptions,
   readVerified,
 } from '../http/identify.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addressKey } from '../../src/http/identify.ts';
+import { addressKey } from '../../src/http/authorize.ts';
 
 describe('the key of a client address', () => {
   it.each([
