@@ -28,7 +28,7 @@ import { createDropLog, heldPollLimit, socketLimits } from './ops/listen.ts';
 import { type Metrics, makeMetrics } from './ops/metrics.ts';
 import { privateEndpoints } from './ops/private-endpoints.ts';
 import { addStatusMetrics } from './ops/status-metrics.ts';
-import { PollCache } from './poll/cache/poll-cache.ts';
+import { AccountCache } from './poll/cache/account-cache.ts';
 import { createPollEndpoint } from './poll/endpoint.ts';
 import type { Schedule } from './poll/held-polls.ts';
 import { Alerts } from './status/alerts.ts';
@@ -134,19 +134,20 @@ export async function compose(
           ...{ readStatus, clock, log: logger },
         });
 
-  // The endpoints. They share one cache.
+  // The endpoints. They share the accounts.
   const stop = new AbortController();
-  const cache = new PollCache(store);
+  const accounts = new AccountCache(store.changeTracking);
   const identification = { verifyToken, failedTokens: limiters.failedTokens, clock };
   const reading = {
     ...identification,
-    accounts: cache,
+    accounts,
     limiter: limiters.users,
     observeRefusal: metrics.observeRefusal,
   };
   const polls = createPollEndpoint(
     {
       ...identification,
+      store,
       limiter: limiters.users,
       observer: metrics,
       recorder,
@@ -154,7 +155,7 @@ export async function compose(
       schedule: options.schedule,
       stopSignal: stop.signal,
     },
-    cache,
+    accounts,
   );
   const consumers = recorder
     ? createConsumersEndpoint({
@@ -177,7 +178,7 @@ export async function compose(
     hooks &&
     new HookSender({
       ...hooks,
-      changes: cache,
+      changes: accounts,
       publicUrl,
       hasConsumers: recorder !== undefined,
       onOutcome: addHookMetrics(metrics.registry),
@@ -200,7 +201,7 @@ export async function compose(
           leadLimiter: limiters.intakeLeads,
           observer: metrics,
         },
-        cache,
+        accounts,
       )
     : switchedOff(LEADS_PATH, INTAKE_OFF);
   const endpoints: readonly Endpoint[] = [

@@ -16,7 +16,7 @@ import {
   type Site,
 } from './exchange.ts';
 import { compileTrust, findHeaderProblem, isConsoleRequest, type TrustProxy } from './headers.ts';
-import type { AccountReader, Caller, Identification } from './identify.ts';
+import type { Caller, CurrentAccount, Identification } from './identify.ts';
 import { ProblemError, problemResponse, toProblemError } from './problems.ts';
 
 interface EndpointRow<P extends Payload> {
@@ -38,15 +38,15 @@ export interface OpenEndpoint extends EndpointRow<Payload> {
 }
 
 /** An endpoint that needs a token. */
-export interface CallerEndpoint<Reader extends AccountReader = AccountReader, P extends Payload = Payload>
+export interface CallerEndpoint<Account extends CurrentAccount = CurrentAccount, P extends Payload = Payload>
   extends EndpointRow<P> {
   /** The scope of the token, and the rate limit. */
-  readonly callers: Identification<Reader>;
+  readonly callers: Identification<Account>;
   /** Absent: a body is not read. */
   readonly body?: BodyRule;
   /** What the client should do after a 503. Default: the text of the contract. */
   readonly unavailableDetail?: string;
-  answer(exchange: Exchange, caller: Caller<Reader>): P | Promise<P>;
+  answer(exchange: Exchange, caller: Caller<Account>): P | Promise<P>;
 }
 
 export type Endpoint = OpenEndpoint | CallerEndpoint;

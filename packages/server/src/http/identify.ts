@@ -20,22 +20,22 @@ import {
 import type { Exchange } from './exchange.ts';
 import { ProblemError, type ProblemParts } from './problems.ts';
 
-/** The account of one token. */
-export interface AccountReader {
-  isTokenRevoked(): boolean;
-  findUser(): PollingUser | undefined;
+/** A token and its user, as they are now. */
+export interface CurrentAccount {
+  readonly isRevoked: boolean;
+  readonly user: PollingUser | undefined;
 }
 
-/** The accounts of callers as they are now. */
-export interface Accounts<Reader extends AccountReader = AccountReader> {
-  revalidateFor(token: VerifiedToken): Promise<Reader>;
+/** The accounts of callers. */
+export interface Accounts<Account extends CurrentAccount = CurrentAccount> {
+  revalidateFor(token: VerifiedToken): Promise<Account>;
 }
 
 /** Who sends a request. */
-export interface Caller<Reader extends AccountReader = AccountReader> {
+export interface Caller<Account extends CurrentAccount = CurrentAccount> {
   readonly token: VerifiedToken;
   readonly user: PollingUser;
-  readonly reader: Reader;
+  readonly account: Account;
 }
 
 export interface IdentificationOptions {
@@ -46,10 +46,10 @@ export interface IdentificationOptions {
 }
 
 /** What an endpoint asks of its callers. */
-export interface CallerRule<Reader extends AccountReader = AccountReader>
+export interface CallerRule<Account extends CurrentAccount = CurrentAccount>
   extends IdentificationOptions,
     RateLimit {
-  readonly accounts: Accounts<Reader>;
+  readonly accounts: Accounts<Account>;
   /** With `leads:read` the user also needs the plan for polls. */
   readonly scope: TokenScope;
   /** The token in the URL, if the endpoint accepts one there. URLs are written to logs, so the token must not read leads. */
@@ -58,17 +58,17 @@ export interface CallerRule<Reader extends AccountReader = AccountReader>
   readonly missingTokenDetail?: (request: IncomingMessage) => string | undefined;
 }
 
-export interface Identification<Reader extends AccountReader = AccountReader> {
+export interface Identification<Account extends CurrentAccount = CurrentAccount> {
   readonly scope: TokenScope;
   /** All checks. */
-  identify(exchange: Exchange): Caller<Reader> | Promise<Caller<Reader>>;
+  identify(exchange: Exchange): Caller<Account> | Promise<Caller<Account>>;
   /** Without the rate limit, for a request that was counted and has waited since. */
-  identifyAgain(exchange: Exchange): Caller<Reader> | Promise<Caller<Reader>>;
+  identifyAgain(exchange: Exchange): Caller<Account> | Promise<Caller<Account>>;
 }
 
-export function createIdentification<Reader extends AccountReader>(
-  rule: CallerRule<Reader>,
-): Identification<Reader> {
+export function createIdentification<Account extends CurrentAccount>(
+  rule: CallerRule<Account>,
+): Identification<Account> {
   const { accounts, verifyToken, scope, urlTokenOf, missingTokenDetail, clock = systemClock } = rule;
   const { failedTokens = new MemoryLimiter(FAILED_TOKEN_POLICIES, clock) } = rule;
 
@@ -117,17 +117,17 @@ export function createIdentification<Reader extends AccountReader>(
   }
 
   /** All checks, synchronous except for what is not in memory. */
-  const identify = (exchange: Exchange, isCounted: boolean): Caller<Reader> | Promise<Caller<Reader>> =>
+  const identify = (exchange: Exchange, isCounted: boolean): Caller<Account> | Promise<Caller<Account>> =>
     andThen(authenticate(exchange), (token) =>
-      andThen(accounts.revalidateFor(token), (reader) => {
+      andThen(accounts.revalidateFor(token), (account) => {
         // The tokens of a removed user are revoked, for the case that a user of this id is added again. Until then they get the 404.
-        if (reader.isTokenRevoked() && reader.findUser()?.id === token.userId)
+        if (account.isRevoked && account.user?.id === token.userId)
           return rejectToken('token-revoked', exchange.address, { token });
         exchange.token = token;
         return andThen(isCounted ? countRequest(exchange, token.userId, rule) : undefined, () => {
-          const user = reader.findUser();
+          const { user } = account;
           checkAccess(token, user, scope);
-          return { token, user, reader };
+          return { token, user, account };
         });
       }),
     );
@@ -163,13 +163,13 @@ const MAX_TRIES = 5;
  * No answer contains a lead that was committed after the account had lost the right to see it. So leads that may be newer than the
  * last check of the account are returned only after another check. If the access level has changed, they are read again.
  */
-export async function readVerified<Reader extends AccountReader, Result>(
-  callers: Identification<Reader>,
+export async function readVerified<Account extends CurrentAccount, Result>(
+  callers: Identification<Account>,
   exchange: Exchange,
-  first: Caller<Reader>,
+  first: Caller<Account>,
   firstResult: Result,
-  read: (caller: Caller<Reader>) => Result | Promise<Result>,
-): Promise<{ readonly caller: Caller<Reader>; readonly result: Result }> {
+  read: (caller: Caller<Account>) => Result | Promise<Result>,
+): Promise<{ readonly caller: Caller<Account>; readonly result: Result }> {
   let caller = first;
   let result = firstResult;
   for (let tries = 1; tries <= MAX_TRIES; tries += 1) {

@@ -8,9 +8,9 @@ import type { CallerEndpoint } from '../http/endpoint.ts';
 import { type Exchange, jsonPayload, type Payload } from '../http/exchange.ts';
 import { searchOf } from '../http/headers.ts';
 import {
-  type AccountReader,
   type Accounts,
   type Caller,
+  type CurrentAccount,
   createIdentification,
   type IdentificationOptions,
 } from '../http/identify.ts';
@@ -91,7 +91,7 @@ const MAX_TRIES = 5;
 export function createIntakeEndpoint(
   options: IntakeOptions,
   accounts: Accounts,
-): CallerEndpoint<AccountReader, IntakePayload> {
+): CallerEndpoint<CurrentAccount, IntakePayload> {
   const { store, observer, clock = systemClock } = options;
   const { limiter = new MemoryLimiter(INTAKE_POLICIES, clock) } = options;
   const { leadLimiter = new MemoryLimiter(INTAKE_LEAD_POLICIES, clock) } = options;

@@ -14,16 +14,18 @@ import { NO_LEADS } from '../leads/render.ts';
 import { systemClock, toIso } from '../lib/clock.ts';
 import { andThen } from '../lib/event-loop.ts';
 import { type Limiter, MemoryLimiter, USER_POLICIES } from '../limits/limiter.ts';
-import type { PollCache } from './cache/poll-cache.ts';
+import type { AccountCache, RevalidatedAccount } from './cache/account-cache.ts';
+import { PollCache } from './cache/poll-cache.ts';
 import type { Schedule } from './held-polls.ts';
 import { type CheckAgain, createHold, type VerifiedPoll } from './hold.ts';
 import { type PollObserver, type PollPayload, toEndedPoll, toObservation } from './observer.ts';
-import { type PollQuery, type PollReader, type PollResult, poll } from './pages.ts';
+import { type PollQuery, type PollResult, poll } from './pages.ts';
 import { parseQuery } from './query.ts';
-import type { PollRecorder } from './store.ts';
+import type { PageQuery, PollRecorder, PollStore } from './store.ts';
 
-/** The parts that the endpoint uses beside a store, wherever it is mounted. */
+/** The parts that the endpoint uses, wherever it is mounted. */
 export interface PollEndpointOptions extends IdentificationOptions {
+  readonly store: PollStore;
   /** Default: 100 a minute and 1000 an hour for each user, in the memory of this process. */
   readonly limiter?: Limiter | undefined;
   /** Receives one observation for each request, for metrics. */
@@ -38,20 +40,21 @@ export interface PollEndpointOptions extends IdentificationOptions {
   readonly schedule?: Schedule | undefined;
 }
 
-type PollCaller = Caller<PollReader>;
+type PollCaller = Caller<RevalidatedAccount>;
 
 /** Reads the page of a user. */
 type Read = (caller: PollCaller) => PollResult | Promise<PollResult>;
 
 export function createPollEndpoint(
   options: PollEndpointOptions,
-  cache: PollCache,
-): CallerEndpoint<PollReader, PollPayload> {
+  accounts: AccountCache,
+): CallerEndpoint<RevalidatedAccount, PollPayload> {
+  const cache = new PollCache(options.store, accounts);
   const { observer, recorder, clock = systemClock } = options;
   const { limiter = new MemoryLimiter(USER_POLICIES, clock) } = options;
   const callers = createIdentification({
     ...options,
-    accounts: cache,
+    accounts,
     scope: 'leads:read',
     limiter,
     clock,
@@ -72,19 +75,22 @@ export function createPollEndpoint(
     );
 
   const checkAgain: CheckAgain = async (exchange, query, isLast) =>
-    readPage(exchange, await callers.identifyAgain(exchange), ({ user, reader }) => {
+    readPage(exchange, await callers.identifyAgain(exchange), ({ user, account: { revalidation } }) => {
       // Only the last read waits for a writer: its page may be empty, and then has a time.
-      const read = isLast ? 'readPage' : 'readCommitted';
-      return poll((page) => reader[read](page, () => exchange.disconnected()), user, query);
+      const read = (page: PageQuery) =>
+        isLast
+          ? cache.readPage(page, revalidation, () => exchange.disconnected())
+          : cache.readCommitted(page, revalidation);
+      return poll(read, user, query);
     });
-  const holdIfPreferred = createHold(cache, options, checkAgain);
+  const holdIfPreferred = createHold(accounts, options, checkAgain);
 
   /** Synchronous if the page is in the cache. */
   function answer(exchange: Exchange, caller: PollCaller): PollPayload | Promise<PollPayload> {
     const { token } = caller;
     const query = parseQuery(searchOf(exchange.request.url));
-    const first = readPage(exchange, caller, ({ user, reader }) =>
-      poll((page) => reader.readPage(page, () => exchange.disconnected()), user, query),
+    const first = readPage(exchange, caller, ({ user, account: { revalidation } }) =>
+      poll((page) => cache.readPage(page, revalidation, () => exchange.disconnected()), user, query),
     );
     return andThen(first, (verified) => {
       if (exchange.request.headers['prefer'] === undefined) return toPayload(exchange, verified.poll, query);

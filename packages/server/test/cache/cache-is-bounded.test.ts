@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import type { LeadScope, VerifiedToken } from 'leadtap';
 import { describe, expect, it } from 'vitest';
 import { renderLeads } from '../../src/leads/render.ts';
-import { type CacheLimits, PollCache } from '../../src/poll/cache/poll-cache.ts';
 import { sampleLead } from './support/sample-lead.ts';
-import { pollOnce, StubStore } from './support/stub-store.ts';
+import { createPoll, StubStore } from './support/stub-store.ts';
 
 /** Some 1,700 bytes each. The company `huge` has more than the whole cache may hold. */
 function leadsOf(scope: LeadScope) {
@@ -14,16 +13,16 @@ function leadsOf(scope: LeadScope) {
 }
 
 /** The accounts are at most 25 users, and at most 62 token ids. */
-const LIMITS: CacheLimits = { maxAccountBytes: 5_000, maxFeedBytes: 200_000 };
+const LIMITS = { maxAccountBytes: 5_000, maxFeedBytes: 200_000 };
 
 /** After the first revalidation, which invalidates everything. */
 async function begin(limits = LIMITS) {
   const store = new StubStore(leadsOf);
-  const cache = new PollCache(store, limits);
-  await pollOnce(cache, { userId: 'first' });
+  const pollOnce = createPoll(store, limits.maxAccountBytes, limits.maxFeedBytes);
+  await pollOnce({ userId: 'first' });
   /** Checks the page and returns its size. */
   const poll = async (bearer: VerifiedToken, limit = 100): Promise<number> => {
-    const { scope, page } = await pollOnce(cache, bearer, limit);
+    const { scope, page } = await pollOnce(bearer, limit);
     assert.equal(String(page.leads.body), String(renderLeads(leadsOf(scope).slice(0, limit)).body));
     return page.leads.body.length;
   };

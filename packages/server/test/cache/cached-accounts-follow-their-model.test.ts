@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { User, VerifiedToken } from 'leadtap';
 import { expect, it } from 'vitest';
-import { AccountCache } from '../../src/poll/cache/accounts.ts';
+import { CachedAccounts } from '../../src/poll/cache/account-cache.ts';
 
 const userIds = ['ada', 'ben', 'cleo', 'dan'];
 const userId = fc.constantFrom(...userIds);
@@ -26,7 +26,7 @@ const bytesOf = (accounts: number): number => accounts * 160;
 it.each([2, 5, 100])('a cache of %d accounts has what was set last, or nothing', (accounts) => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      const cache = new AccountCache({ maxAccountBytes: bytesOf(accounts) });
+      const cache = new CachedAccounts(bytesOf(accounts));
       let model: { readonly token: VerifiedToken; readonly company: number }[] = [];
       let found: { readonly token: VerifiedToken; readonly account: { readonly isCurrent: boolean } }[] = [];
       const invalidate = (concerns: (of: VerifiedToken) => boolean) => {

@@ -1,8 +1,7 @@
 import { type Revalidation, type RevalidationRequest, StoreUnavailableError } from 'leadtap';
 import { describe, expect, it } from 'vitest';
 import { deferred } from '../../../testing/harness/deferred.ts';
-import { PollCache } from '../../src/poll/cache/poll-cache.ts';
-import { pollOnce, StubStore } from './support/stub-store.ts';
+import { createPoll, StubStore } from './support/stub-store.ts';
 
 /** Lets the test delay revalidations or make them fail. */
 class DelayedStore extends StubStore {
@@ -25,8 +24,8 @@ class DelayedStore extends StubStore {
 /** Queries before the test begins are not in the records. */
 async function begin(...known: readonly string[]) {
   const store = new DelayedStore();
-  const cache = new PollCache(store);
-  const poll = (userId: string) => pollOnce(cache, { userId });
+  const pollAs = createPoll(store);
+  const poll = (userId: string) => pollAs({ userId });
   for (const userId of ['first', ...known]) await poll(userId);
   store.revalidations.length = 0;
   store.reads.length = 0;

@@ -3,27 +3,26 @@ import fc from 'fast-check';
 import type { LeadRecord } from 'leadtap';
 import { describe, expect, it } from 'vitest';
 import { type RenderedLeads, renderLeads } from '../../src/leads/render.ts';
-import { Feed } from '../../src/poll/cache/feed.ts';
-import type { PollQuery } from '../../src/poll/pages.ts';
+import { Feed, type FeedQuery } from '../../src/poll/cache/feed.ts';
 import { sampleLead } from './support/sample-lead.ts';
 
 /** All leads, oldest first. */
 type List = LeadRecord[];
 
-function pageOf(list: List, { since, limit }: PollQuery): RenderedLeads {
+function pageOf(list: List, { since, limit }: FeedQuery): RenderedLeads {
   if (since === undefined) return renderLeads(list.toReversed().slice(0, limit));
   return renderLeads(list.filter(({ createdAt }) => createdAt > since).slice(0, limit));
 }
 
 /** Whether all leads of the page are cached. */
-function isCached({ cachedAfter }: Feed, list: List, { since, limit }: PollQuery): boolean {
+function isCached({ cachedAfter }: Feed, list: List, { since, limit }: FeedQuery): boolean {
   if (since !== undefined) return since >= cachedAfter;
   const cached = list.filter(({ createdAt }) => createdAt > cachedAfter);
   return cachedAfter === Number.NEGATIVE_INFINITY || cached.length >= limit;
 }
 
 /** Leads that are added later do not change such a page. */
-const isFullPageAfter = ({ since, limit }: PollQuery, { count }: RenderedLeads) =>
+const isFullPageAfter = ({ since, limit }: FeedQuery, { count }: RenderedLeads) =>
   since !== undefined && count === limit;
 
 /** Buffers are slow to compare. */
@@ -45,7 +44,7 @@ function append({ list, feed }: World, names: readonly string[], again: number):
 }
 
 /** A page that is not cached is added, as after a read of the store. */
-function query({ list, feed }: World, asked: PollQuery): void {
+function query({ list, feed }: World, asked: FeedQuery): void {
   const expected = pageOf(list, asked);
   const page = feed.getPage(asked);
   if (page || isCached(feed, list, asked)) assert.deepEqual(readable(page), readable(expected));

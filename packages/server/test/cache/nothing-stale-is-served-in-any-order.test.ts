@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import type { LeadRecord, User, VerifiedToken } from 'leadtap';
 import { describe, expect, it } from 'vitest';
-import { PollCache } from '../../src/poll/cache/poll-cache.ts';
-import type { PollQuery } from '../../src/poll/pages.ts';
+import type { FeedQuery } from '../../src/poll/cache/feed.ts';
 import { sampleLead } from './support/sample-lead.ts';
 import { Polls } from './support/simulated-polls.ts';
 import { momentOf, SnapshotStore, type State } from './support/snapshot-store.ts';
@@ -33,7 +32,7 @@ const FIRST: State = {
 
 function begin(...timing: [nextWait?: () => number, nextFails?: () => boolean]) {
   const store = new SnapshotStore(FIRST, ...timing);
-  const polls = new Polls(new PollCache(store), store);
+  const polls = new Polls(store);
   return { store, polls };
 }
 
@@ -87,7 +86,7 @@ const BEARERS: readonly VerifiedToken[] = [
   { userId: 'boss', tokenId: 'other' },
   { userId: 'north-lead' },
 ];
-const QUERIES: readonly PollQuery[] = [
+const QUERIES: readonly FeedQuery[] = [
   { limit: 1 },
   { limit: 3 },
   { limit: 100 },
@@ -153,7 +152,7 @@ describe('in every order in which queries begin, read and return', () => {
 });
 
 describe('a page that was read before a lead was added', () => {
-  it.each<[string, PollQuery, PollQuery]>([
+  it.each<[string, FeedQuery, FeedQuery]>([
     ['the newest leads', { limit: 1 }, { since: 0, limit: 100 }],
     ['the leads after a time', { since: 2000, limit: 100 }, { limit: 100 }],
   ])('%s, is not cached beside a feed that was read after it', async (_what, older, younger) => {

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { type PageLead, type RenderedLeads, renderLeads } from '../../leads/render.ts';
 import type { ChangeTrackingStore, PageQuery } from '../store.ts';
+import type { AccountCache } from './account-cache.ts';
 import { Feed } from './feed.ts';
-import type { Revalidator } from './revalidator.ts';
 
 /** The feeds of one company, by `feedKey`. */
 type CompanyFeeds = Map<string, Feed>;
@@ -25,13 +25,13 @@ const MAX_APPENDED_LEADS = 100;
 export class FeedCache {
   readonly #store: ChangeTrackingStore;
   readonly #companies: LRUCache<string, CompanyFeeds>;
-  readonly #revalidations: Pick<Revalidator, 'epoch'>;
+  readonly #accounts: Pick<AccountCache, 'epoch'>;
   readonly #reads = new SingleFlight<FeedPage>();
   readonly #appends = new SingleFlight<boolean>();
 
-  constructor(store: ChangeTrackingStore, maxBytes: number, revalidations: Pick<Revalidator, 'epoch'>) {
+  constructor(store: ChangeTrackingStore, maxBytes: number, accounts: Pick<AccountCache, 'epoch'>) {
     this.#store = store;
-    this.#revalidations = revalidations;
+    this.#accounts = accounts;
     this.#companies = new LRUCache<string, CompanyFeeds>({
       maxSize: maxBytes,
       // A larger company is not cached: it must not evict all others.
@@ -92,7 +92,7 @@ export class FeedCache {
         return false;
       }
       feed.append(leads);
-      feed.epoch = this.#revalidations.epoch;
+      feed.epoch = this.#accounts.epoch;
       if (!isInvalidated()) feed.isStale = false;
       this.#updateSize(companyId);
       return true;
@@ -103,7 +103,7 @@ export class FeedCache {
     const { scope, since, limit } = query;
     return this.#reads.run(scope.companyId, `${feedKey(query)} ${since} ${limit}`, async (isInvalidated) => {
       const leads = await this.#store.readLeads(query);
-      const epoch = this.#revalidations.epoch;
+      const epoch = this.#accounts.epoch;
       const feed = toFeed(query, leads);
       feed.epoch = epoch;
       const page = feed.getPage(query) ?? feed.cachePage(query, renderLeads(leads));

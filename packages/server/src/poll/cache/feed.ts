@@ -6,7 +6,10 @@ import {
   type RenderedLeads,
   renderLead,
 } from '../../leads/render.ts';
-import type { PollQuery } from '../pages.ts';
+import type { PageQuery } from '../store.ts';
+
+/** Which leads of a feed. */
+export type FeedQuery = Omit<PageQuery, 'scope'>;
 
 /** The largest page of newest leads. */
 const MAX_LEADS = 100;
@@ -91,7 +94,7 @@ export class Feed {
   }
 
   /** Undefined if it includes leads that are not cached. */
-  getPage(query: PollQuery): RenderedLeads | undefined {
+  getPage(query: FeedQuery): RenderedLeads | undefined {
     const { since, limit } = query;
     if (since === undefined) return this.#newestPage(limit);
     if (since >= this.newest) return NO_LEADS;
@@ -100,7 +103,7 @@ export class Feed {
     return this.cachePage(query, this.#pageAfter(since, limit));
   }
 
-  cachePage(query: PollQuery, page: RenderedLeads): RenderedLeads {
+  cachePage(query: FeedQuery, page: RenderedLeads): RenderedLeads {
     this.#evictPage(pageKey(query));
     const [oldest] = this.#pages.keys();
     if (this.#pages.size >= MAX_PAGES && oldest !== undefined) this.#evictPage(oldest);
@@ -149,4 +152,4 @@ export class Feed {
 const toJsonArray = (leads: readonly Buffer[]): Buffer =>
   concatUnpooled([OPEN, ...leads.flatMap((lead, index) => (index === 0 ? [lead] : [COMMA, lead])), CLOSE]);
 
-const pageKey = ({ since, limit }: PollQuery): string => `${since} ${limit}`;
+const pageKey = ({ since, limit }: FeedQuery): string => `${since} ${limit}`;

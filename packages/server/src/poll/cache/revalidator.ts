@@ -8,12 +8,6 @@ export interface Revalidated extends Revalidation {
   readonly epoch: number;
 }
 
-/** The result for a request whose account was not in the cache. */
-interface RevalidatedAccount {
-  readonly revalidation: Revalidated;
-  readonly account: Account | undefined;
-}
-
 /** Requests that share one revalidation. */
 interface Batch {
   readonly companyIds: Set<string>;
@@ -64,7 +58,9 @@ export class Revalidator {
   }
 
   /** The same for an account that is not cached: the store finds it and includes its company. */
-  async revalidateToken(token: VerifiedToken): Promise<RevalidatedAccount> {
+  async revalidateToken(
+    token: VerifiedToken,
+  ): Promise<{ readonly revalidation: Revalidated; readonly account: Account | undefined }> {
     const batch = this.#joinBatch();
     const index = batch.tokens.push(token) - 1;
     const revalidation = await batch.result;

@@ -4,8 +4,9 @@ import type { Lead } from '@leadtap/contract';
 import { type LeadRecord, type PageQuery, StoreUnavailableError, type VerifiedToken } from 'leadtap';
 import { type PollingUser, scopeOf } from '../../../src/leads/access.ts';
 import { renderLead } from '../../../src/leads/render.ts';
-import type { PollCache } from '../../../src/poll/cache/poll-cache.ts';
-import type { PollQuery, RenderedPage } from '../../../src/poll/pages.ts';
+import { AccountCache } from '../../../src/poll/cache/account-cache.ts';
+import type { FeedQuery } from '../../../src/poll/cache/feed.ts';
+import { PollCache, type RenderedPage } from '../../../src/poll/cache/poll-cache.ts';
 import { pageOf, type SnapshotStore, type State, versionAt } from './snapshot-store.ts';
 
 /** What a poll returned. */
@@ -17,39 +18,37 @@ interface PollResult {
 
 const { signal } = new AbortController();
 
-async function poll(cache: PollCache, bearer: VerifiedToken, query: PollQuery): Promise<PollResult> {
-  const reader = await cache.revalidateFor(bearer);
-  const [isRevoked, user] = [await reader.isTokenRevoked(), await reader.findUser()];
-  const scope = user && scopeOf(user);
-  if (isRevoked || !scope) return { isRevoked, user };
-  const pageQuery = { scope, ...query };
-  return {
-    isRevoked,
-    user,
-    page: { query: pageQuery, found: await reader.readPage(pageQuery, () => signal) },
-  };
-}
-
 /** Polls on a store whose history is known, each checked when it returns. */
 export class Polls {
+  readonly #accounts: AccountCache;
   readonly #cache: PollCache;
   readonly #store: SnapshotStore;
   /** Settled when the answer was found to be right, or the store was unavailable. */
   readonly checked: Promise<void>[] = [];
 
-  constructor(cache: PollCache, store: SnapshotStore) {
-    this.#cache = cache;
+  constructor(store: SnapshotStore) {
+    this.#accounts = new AccountCache(store);
+    this.#cache = new PollCache(store, this.#accounts);
     this.#store = store;
   }
 
-  begin(bearer: VerifiedToken, query: PollQuery): void {
+  begin(bearer: VerifiedToken, query: FeedQuery): void {
     const began = this.#store.now;
-    const checked = poll(this.#cache, bearer, query).then(
+    const checked = this.#poll(bearer, query).then(
       (result) => this.#check(result, bearer, began),
       (error: unknown) => assert(error instanceof StoreUnavailableError, String(error)),
     );
     checked.catch(() => undefined);
     this.checked.push(checked);
+  }
+
+  async #poll(bearer: VerifiedToken, query: FeedQuery): Promise<PollResult> {
+    const { isRevoked, user, revalidation } = await this.#accounts.revalidateFor(bearer);
+    const scope = user && scopeOf(user);
+    if (isRevoked || !scope) return { isRevoked, user };
+    const pageQuery = { scope, ...query };
+    const found = await this.#cache.readPage(pageQuery, revalidation, () => signal);
+    return { isRevoked, user, page: { query: pageQuery, found } };
   }
 
   /** Lets everything continue that can. */

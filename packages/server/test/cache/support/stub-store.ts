@@ -10,8 +10,8 @@ import type {
   VerifiedToken,
 } from 'leadtap';
 import { scopeOf } from '../../../src/leads/access.ts';
-import type { PollCache } from '../../../src/poll/cache/poll-cache.ts';
-import type { RenderedPage } from '../../../src/poll/pages.ts';
+import { AccountCache } from '../../../src/poll/cache/account-cache.ts';
+import { PollCache, type RenderedPage } from '../../../src/poll/cache/poll-cache.ts';
 
 const unexpected = () => Promise.reject(new Error('a store with change tracking does not need this query'));
 
@@ -68,11 +68,14 @@ interface Polled {
   readonly page: RenderedPage;
 }
 
-/** Polls once, from the beginning. */
-export async function pollOnce(cache: PollCache, bearer: VerifiedToken, limit = 100): Promise<Polled> {
-  const reader = await cache.revalidateFor(bearer);
-  const user = await reader.findUser();
-  const scope = user && scopeOf(user);
-  if (!scope) throw new Error(`${bearer.userId} has no scope`);
-  return { scope, page: await reader.readPage({ scope, since: 0, limit }, () => signal) };
+/** Polls from the beginning, with caches of these sizes. */
+export function createPoll(store: StubStore, maxAccountBytes?: number, maxFeedBytes?: number) {
+  const accounts = new AccountCache(store, maxAccountBytes);
+  const cache = new PollCache(store, accounts, maxFeedBytes);
+  return async (bearer: VerifiedToken, limit = 100): Promise<Polled> => {
+    const { user, revalidation } = await accounts.revalidateFor(bearer);
+    const scope = user && scopeOf(user);
+    if (!scope) throw new Error(`${bearer.userId} has no scope`);
+    return { scope, page: await cache.readPage({ scope, since: 0, limit }, revalidation, () => signal) };
+  };
 }
