@@ -12,36 +12,42 @@ import type { Exchange } from './exchange.ts';
 import type { HeaderList } from './headers.ts';
 import { ProblemError } from './problems.ts';
 
-/** The requests that a user may send. */
-export interface RateLimit {
+/** What an endpoint lets its callers do. */
+export interface AccessRule {
+  /** With `leads:read` the user also needs the plan for polls. */
+  readonly scope: TokenScope;
   readonly limiter: Limiter;
   /** What to do about a 429, if it is not the usual. */
   readonly rateLimitDetail?: string;
 }
 
+/** All checks of a request whose token is valid; without the rate limit if the request was counted before. Returns the user. */
+export const authorize = (
+  exchange: Exchange,
+  token: VerifiedToken,
+  user: PollingUser | undefined,
+  rule: AccessRule,
+  isCounted: boolean,
+): PollingUser | Promise<PollingUser> =>
+  andThen(isCounted ? undefined : countRequest(exchange, token, rule), () => {
+    // The ids are compared again: a database that ignores case, or cuts a text at NUL, finds other users.
+    if (user?.id !== token.userId) throw new ProblemError('user-not-found');
+    if (rule.scope === 'leads:read' && !mayPoll(user)) throw new ProblemError('professional-plan-required');
+    if (!hasTokenScope(token, rule.scope)) throw insufficientScope(rule.scope);
+    return user;
+  });
+
 /** Counted even if the client has disconnected: disconnecting must not be a way around the limit. */
-export const countRequest = (
+const countRequest = (
   { request, response, headers }: Exchange,
-  userId: string,
-  { limiter, rateLimitDetail }: RateLimit,
-): void | Promise<void> =>
+  { userId }: VerifiedToken,
+  { limiter, rateLimitDetail }: AccessRule,
+) =>
   andThen(limiter.consume(userId), (verdict) => {
     addRateLimitHeaders(headers, verdict);
     if (verdict.violated.length > 0) throw rateLimitExceeded(verdict, rateLimitDetail);
     if (isDisconnected(request, response)) throw new ClientDisconnectedError('the client has disconnected');
   });
-
-/** The checks of the user and of the token. */
-export function checkAccess(
-  token: VerifiedToken,
-  user: PollingUser | undefined,
-  scope: TokenScope,
-): asserts user is PollingUser {
-  // The ids are compared again: a database that ignores case, or cuts a text at NUL, finds other users.
-  if (user?.id !== token.userId) throw new ProblemError('user-not-found');
-  if (scope === 'leads:read' && !mayPoll(user)) throw new ProblemError('professional-plan-required');
-  if (!hasTokenScope(token, scope)) throw insufficientScope(scope);
-}
 
 export const hasTokenScope = ({ scopes = DEFAULT_TOKEN_SCOPES }: VerifiedToken, scope: TokenScope): boolean =>
   scopes.includes(scope);

@@ -9,11 +9,10 @@ import { andThen, isPromise } from '../lib/event-loop.ts';
 import { FAILED_TOKEN_POLICIES, type Limiter, MemoryLimiter } from '../limits/limiter.ts';
 import { StoreUnavailableError } from '../sql/errors.ts';
 import {
+  type AccessRule,
   addressKey,
-  checkAccess,
-  countRequest,
+  authorize,
   hasTokenScope,
-  type RateLimit,
   rateLimitExceeded,
   SCHEME_AND_REALM,
 } from './authorize.ts';
@@ -48,10 +47,8 @@ export interface IdentificationOptions {
 /** What an endpoint asks of its callers. */
 export interface CallerRule<Account extends CurrentAccount = CurrentAccount>
   extends IdentificationOptions,
-    RateLimit {
+    AccessRule {
   readonly accounts: Accounts<Account>;
-  /** With `leads:read` the user also needs the plan for polls. */
-  readonly scope: TokenScope;
   /** The token in the URL, if the endpoint accepts one there. URLs are written to logs, so the token must not read leads. */
   readonly urlTokenOf?: (request: IncomingMessage) => string | undefined;
   /** What to do about a request without a token, if it is not the usual. */
@@ -124,18 +121,18 @@ export function createIdentification<Account extends CurrentAccount>(
         if (account.isRevoked && account.user?.id === token.userId)
           return rejectToken('token-revoked', exchange.address, { token });
         exchange.token = token;
-        return andThen(isCounted ? countRequest(exchange, token.userId, rule) : undefined, () => {
-          const { user } = account;
-          checkAccess(token, user, scope);
-          return { token, user, account };
-        });
+        return andThen(authorize(exchange, token, account.user, rule, isCounted), (user) => ({
+          token,
+          user,
+          account,
+        }));
       }),
     );
 
   return {
     scope,
-    identify: (exchange) => identify(exchange, true),
-    identifyAgain: (exchange) => identify(exchange, false),
+    identify: (exchange) => identify(exchange, false),
+    identifyAgain: (exchange) => identify(exchange, true),
   };
 }
 
