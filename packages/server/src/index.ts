@@ -67,7 +67,7 @@ export {
   type Verdict,
   type WindowState,
 } from './limits/limiter.ts';
-export type { PollObservation, PollObserver } from './poll/observer.ts';
+export type { PollObservation, PollObserver } from './poll/endpoint.ts';
 export type * from './poll/store.ts';
 export * from './sql/errors.ts';
 export { openPostgresStore, type PostgresOptions } from './store/postgres/store.ts';

@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { IntakeObservation, IntakeObserver } from '../intake/endpoint.ts';
 import type { WatchReserved } from '../lib/reserved.ts';
-import type { PollObservation, PollObserver } from '../poll/observer.ts';
+import type { PollObservation, PollObserver } from '../poll/endpoint.ts';
 
 export interface Metrics extends PollObserver, IntakeObserver {
   readonly registry: Registry;

@@ -2,7 +2,7 @@
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { hasTokenScope } from '../http/authorize.ts';
 import { type CallerEndpoint, READ_METHODS } from '../http/endpoint.ts';
-import { cachedPayload, type Exchange } from '../http/exchange.ts';
+import { cachedPayload, type Exchange, type Payload } from '../http/exchange.ts';
 import { httpDate, isConsoleRequest, JSON_MEDIA_TYPE, searchOf } from '../http/headers.ts';
 import {
   type Caller,
@@ -10,18 +10,43 @@ import {
   type IdentificationOptions,
   readVerified,
 } from '../http/identify.ts';
+import { invalidQuery, type Parsed, parametersOf, parseLimit, parseTime } from '../http/query.ts';
+import { type PollingUser, scopeOf } from '../leads/access.ts';
+import { parseUtc } from '../leads/instant.ts';
+import type { LeadScope } from '../leads/record.ts';
 import { NO_LEADS } from '../leads/render.ts';
 import { systemClock, toIso } from '../lib/clock.ts';
 import { andThen } from '../lib/event-loop.ts';
 import { type Limiter, MemoryLimiter, USER_POLICIES } from '../limits/limiter.ts';
 import type { AccountCache, RevalidatedAccount } from './cache/account-cache.ts';
-import { PollCache } from './cache/poll-cache.ts';
+import type { FeedQuery } from './cache/feed.ts';
+import { PollCache, type RenderedPage } from './cache/poll-cache.ts';
 import type { Schedule } from './held-polls.ts';
-import { type CheckAgain, createHold, type VerifiedPoll } from './hold.ts';
-import { type PollObserver, type PollPayload, toEndedPoll, toObservation } from './observer.ts';
-import { type PollQuery, type PollResult, poll } from './pages.ts';
-import { parseQuery } from './query.ts';
-import type { PageQuery, PollRecorder, PollStore } from './store.ts';
+import { createHold, type HeldPollObserver, type VerifiedPage } from './hold.ts';
+import type { EndedPoll, PollRecorder, PollStore } from './store.ts';
+
+/** The result of one request to the endpoint, for metrics. */
+export interface PollObservation {
+  readonly status: number;
+  /** From the arrival of the request to the last byte of the response. */
+  readonly durationMs: number;
+  /** The part of it in which the request waited for a lead (`Prefer: wait`). 0 if it did not wait. */
+  readonly waitedMs: number;
+  /** The number of leads in the body that was sent. */
+  readonly leads: number;
+  /** The age of the oldest of them, if the client polls with `since`. */
+  readonly feedLagMs: number | undefined;
+  /** Whether the page was read without the company's lock because a writer held it for too long. */
+  readonly unlocked: boolean;
+  readonly violatedPolicies: readonly string[];
+}
+
+/** Receives the observations: Leadtap's metrics, or those of an embedding application. */
+export interface PollObserver extends HeldPollObserver {
+  observe(observation: PollObservation): void;
+  /** Receives the limits of a 429 to another request, which is no poll. */
+  observeRefusal?(violatedPolicies: readonly string[]): void;
+}
 
 /** The parts that the endpoint uses, wherever it is mounted. */
 export interface PollEndpointOptions extends IdentificationOptions {
@@ -42,8 +67,16 @@ export interface PollEndpointOptions extends IdentificationOptions {
 
 type PollCaller = Caller<RevalidatedAccount>;
 
-/** Reads the page of a user. */
-type Read = (caller: PollCaller) => PollResult | Promise<PollResult>;
+interface PollQuery extends FeedQuery {
+  /** If it was sent in our own notation, which `Link` uses. */
+  readonly sinceText?: string;
+}
+
+/** The answer to a poll that passed all checks. */
+interface PollPayload extends Payload {
+  readonly page: RenderedPage;
+  readonly query: PollQuery;
+}
 
 export function createPollEndpoint(
   options: PollEndpointOptions,
@@ -59,43 +92,44 @@ export function createPollEndpoint(
     limiter,
     clock,
   });
-
-  /** A page that is empty or older than the last check of the account needs no other check. */
-  const readPage = (
-    exchange: Exchange,
-    caller: PollCaller,
-    read: Read,
-  ): VerifiedPoll | Promise<VerifiedPoll> =>
-    andThen(read(caller), (result) =>
-      needsNoSecondCheck(result)
-        ? toVerified(result, caller)
-        : readVerified(callers, exchange, caller, result, read).then((verified) =>
-            toVerified(verified.result, verified.caller),
-          ),
-    );
-
-  const checkAgain: CheckAgain = async (exchange, query, isLast) =>
-    readPage(exchange, await callers.identifyAgain(exchange), ({ user, account: { revalidation } }) => {
-      // Only the last read waits for a writer: its page may be empty, and then has a time.
-      const read = (page: PageQuery) =>
-        isLast
-          ? cache.readPage(page, revalidation, () => exchange.disconnected())
-          : cache.readCommitted(page, revalidation);
-      return poll(read, user, query);
-    });
-  const holdIfPreferred = createHold(accounts, options, checkAgain);
+  const holdIfPreferred = createHold(accounts, options);
 
   /** Synchronous if the page is in the cache. */
-  function answer(exchange: Exchange, caller: PollCaller): PollPayload | Promise<PollPayload> {
-    const { token } = caller;
-    const query = parseQuery(searchOf(exchange.request.url));
-    const first = readPage(exchange, caller, ({ user, account: { revalidation } }) =>
-      poll((page) => cache.readPage(page, revalidation, () => exchange.disconnected()), user, query),
+  function readPage(
+    exchange: Exchange,
+    caller: PollCaller,
+    query: PollQuery,
+    waitsForWriter = true,
+  ): VerifiedPage | Promise<VerifiedPage> {
+    const read = ({ user, account: { revalidation } }: PollCaller) => {
+      const pageQuery = { scope: requireScope(user), ...query };
+      return waitsForWriter
+        ? cache.readPage(pageQuery, revalidation, () => exchange.disconnected())
+        : cache.readCommitted(pageQuery, revalidation);
+    };
+    return andThen(read(caller), (page) =>
+      // Such a page needs no other check of the account.
+      page.leads.count === 0 || page.isOlderThanAccount
+        ? { page, companyId: caller.user.companyId }
+        : readVerified(callers, exchange, caller, page, read).then((verified) => ({
+            page: verified.result,
+            companyId: verified.caller.user.companyId,
+          })),
     );
-    return andThen(first, (verified) => {
-      if (exchange.request.headers['prefer'] === undefined) return toPayload(exchange, verified.poll, query);
-      const held = holdIfPreferred(exchange, { ...verified, token, query });
-      return andThen(held, (result) => toPayload(exchange, result, query));
+  }
+
+  function answer(exchange: Exchange, caller: PollCaller): PollPayload | Promise<PollPayload> {
+    const query = parseQuery(searchOf(exchange.request.url));
+    return andThen(readPage(exchange, caller, query), (first) => {
+      if (exchange.request.headers['prefer'] === undefined) return toPayload(exchange, first.page, query);
+      const held = holdIfPreferred(exchange, {
+        ...first,
+        token: caller.token,
+        since: query.since,
+        // Only the last read waits for a writer: its page may be empty, and then has a time.
+        pollAgain: async (isLast) => readPage(exchange, await callers.identifyAgain(exchange), query, isLast),
+      });
+      return andThen(held, (page) => toPayload(exchange, page, query));
     });
   }
 
@@ -120,23 +154,48 @@ export function createPollEndpoint(
   };
 }
 
-const needsNoSecondCheck = ({ page: { leads, isOlderThanAccount } }: PollResult): boolean =>
-  leads.count === 0 || isOlderThanAccount;
+type Since = Pick<PollQuery, 'since' | 'sinceText'>;
 
-const toVerified = (result: PollResult, { user }: PollCaller): VerifiedPoll => ({
-  poll: result,
-  companyId: user.companyId,
-});
+const NO_SINCE: Parsed<Since> = { value: {} };
+
+function parseSince(given: unknown): Parsed<Since> {
+  if (given === undefined) return NO_SINCE;
+  const since = typeof given === 'string' ? parseUtc(given) : undefined;
+  if (typeof given === 'string' && since !== undefined) return { value: { since, sinceText: given } };
+  const other = parseTime(given);
+  return 'detail' in other ? other : { value: { since: other.value } };
+}
+
+/** The problem names every invalid parameter; unknown parameters are ignored. */
+export function parseQuery(search: string): PollQuery {
+  const query = parametersOf(search);
+  const limit = parseLimit(query['limit']);
+  const since = parseSince(query['since']);
+  if ('value' in limit && 'value' in since) return { ...since.value, limit: limit.value };
+  throw invalidQuery({ limit, since });
+}
+
+function requireScope(user: PollingUser): LeadScope {
+  const scope = scopeOf(user);
+  if (!scope) throw new Error(`user has the access level ${user.accessLevel} but no such place`);
+  return scope;
+}
+
+/** Where new leads begin in a company that has never had one. */
+const BEFORE_THE_FIRST = Date.UTC(1970, 0);
 
 /** As a text, which Node sends with the headers in one write. */
 const EMPTY_PAGE = String(NO_LEADS.body);
 
-function toPayload(exchange: Exchange, result: PollResult, query: PollQuery): PollPayload {
+function toPayload(exchange: Exchange, page: RenderedPage, query: PollQuery): PollPayload {
   const { headers } = exchange;
-  const { leads, readAt } = result.page;
+  const { leads, readAt } = page;
+  const newest = query.since === undefined ? leads.first : leads.last;
+  // Never the clock: after it is set back, new leads get stamps before the time that it showed.
+  const nextSince = newest ?? query.since ?? page.lastStamp ?? BEFORE_THE_FIRST;
   // Nearly all polls find nothing: their `since` comes back as it was sent.
-  const isSame = result.nextSince === query.since && query.sinceText !== undefined;
-  const since = isSame ? query.sinceText : toIso(result.nextSince);
+  const isSame = nextSince === query.since && query.sinceText !== undefined;
+  const since = isSame ? query.sinceText : toIso(nextSince);
   const next = `${exchange.baseUrl()}${NEW_LEADS_PATH}?since=${since}&limit=${query.limit}`;
   headers.push(
     'link',
@@ -154,5 +213,40 @@ function toPayload(exchange: Exchange, result: PollResult, query: PollQuery): Po
     etag: leads.etag,
     body: leads.count === 0 ? EMPTY_PAGE : leads.body,
   });
-  return { status, body, leads: leads.count, poll: result, query };
+  return { status, body, leads: leads.count, page, query };
+}
+
+function toObservation(ended: Exchange, payload: PollPayload | undefined): PollObservation {
+  const { status, durationMs, waitedMs = 0, request, problem } = ended;
+  const sent = status === 200 && request.method === 'GET' ? payload : undefined;
+  return {
+    status,
+    durationMs,
+    waitedMs,
+    leads: sent?.page.leads.count ?? 0,
+    feedLagMs: sent && feedLagMs(sent),
+    unlocked: payload?.page.locked === false,
+    violatedPolicies: problem?.parts.violatedPolicies ?? [],
+  };
+}
+
+function feedLagMs({ query, page }: PollPayload): number | undefined {
+  const { leads, readAt } = page;
+  if (query.since === undefined || leads.first === undefined) return undefined;
+  return Math.max(0, readAt - leads.first);
+}
+
+/** What the recorder of consumers needs to know about a request. */
+export function toEndedPoll(
+  { status, request, isComplete }: Pick<Exchange, 'status' | 'request' | 'isComplete'>,
+  payload: Pick<PollPayload, 'page' | 'query'> | undefined,
+  at: number,
+): EndedPoll {
+  if (!payload) return { at, status };
+  const { query } = payload;
+  const { readAt, leads } = payload.page;
+  // A 304 sends no body: its tag may be from a HEAD. If it is from a GET, that one was recorded.
+  const isSent = status === 200 && request.method === 'GET' && isComplete;
+  const isFull = leads.count >= query.limit;
+  return { at, status, page: { since: query.since, readAt, leads, isFull, isSent } };
 }

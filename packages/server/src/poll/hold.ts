@@ -6,49 +6,50 @@ import { isDisconnected, onceClosed } from '../http/connections.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { type HeaderList, isConsoleRequest, parseParameter, splitUnquoted } from '../http/headers.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
+import type { WatchReserved } from '../lib/reserved.ts';
 import { ClientDisconnectedError } from '../sql/errors.ts';
+import type { RenderedPage } from './cache/poll-cache.ts';
 import { type HeldPoll, HeldPolls, type Schedule } from './held-polls.ts';
-import type { PollObserver } from './observer.ts';
-import type { PollQuery, PollResult } from './pages.ts';
 import type { ChangeSource, PollRecorder } from './store.ts';
+
+export interface HeldPollObserver {
+  /** Receives the number of requests that wait for a lead whenever it changes. */
+  observeWaiting?(count: number): void;
+  readonly watchReserved?: WatchReserved;
+}
 
 interface HoldOptions {
   readonly maxWaiting?: number | undefined;
   readonly stopSignal?: AbortSignal | undefined;
-  readonly observer?: PollObserver | undefined;
+  readonly observer?: HeldPollObserver | undefined;
   readonly recorder?: PollRecorder | undefined;
   readonly clock?: Clock | undefined;
   /** For tests. Default: timers of Node. */
   readonly schedule?: Schedule | undefined;
 }
 
-/** A poll that its account may see, and the company of the account. */
-export interface VerifiedPoll {
-  readonly poll: PollResult;
+/** A page that its account may see, and the company of the account. */
+export interface VerifiedPage {
+  readonly page: RenderedPage;
   readonly companyId: string;
 }
 
-/** A poll as it was answered when its request came. */
-export interface FirstPoll extends VerifiedPoll {
+/** A poll that may be held, with the page that was read when its request came. */
+interface FirstPoll extends VerifiedPage {
   readonly token: VerifiedToken;
-  readonly query: PollQuery;
+  readonly since: number | undefined;
+  /** Runs the checks again, except for the rate limit, and reads the page. Throws the problem that ends the poll. */
+  readonly pollAgain: (isLast: boolean) => Promise<VerifiedPage>;
 }
 
-/** Runs the checks of a request again, except for the rate limit, and reads its page. Throws the problem that ends the poll. */
-export type CheckAgain = (exchange: Exchange, query: PollQuery, isLast: boolean) => Promise<VerifiedPoll>;
-
-/** Returns the first poll, or a later one if the request was held. */
-type HoldIfPreferred = (exchange: Exchange, first: FirstPoll) => PollResult | Promise<PollResult>;
+/** Returns the first page, or a later one if the request was held. */
+type HoldIfPreferred = (exchange: Exchange, first: FirstPoll) => RenderedPage | Promise<RenderedPage>;
 
 const DEFAULT_MAX_WAITING = 20_000;
 /** Timers may be early by a fraction of a millisecond: the token must have expired when it is checked. */
 const EXPIRY_MARGIN_MS = 5;
 
-export function createHold(
-  changes: ChangeSource,
-  options: HoldOptions,
-  checkAgain: CheckAgain,
-): HoldIfPreferred {
+export function createHold(changes: ChangeSource, options: HoldOptions): HoldIfPreferred {
   const { maxWaiting = DEFAULT_MAX_WAITING, stopSignal, observer, recorder, clock = systemClock } = options;
   const onCount = (count: number) => {
     try {
@@ -64,16 +65,16 @@ export function createHold(
   if (stopSignal?.aborted) stop();
 
   return (exchange, first) => {
-    const waitS = waitOf(exchange.request, first.query);
-    if (waitS === undefined) return first.poll;
-    if (first.poll.page.leads.count === 0) return hold(exchange, first, waitS);
+    const waitS = preferredWaitS(exchange.request, first.since);
+    if (waitS === undefined) return first.page;
+    if (first.page.leads.count === 0) return hold(exchange, first, waitS);
     addPreferenceApplied(exchange.headers, waitS);
-    return first.poll;
+    return first.page;
   };
 
-  async function hold(exchange: Exchange, first: FirstPoll, waitS: number): Promise<PollResult> {
+  async function hold(exchange: Exchange, first: FirstPoll, waitS: number): Promise<RenderedPage> {
     const { request, response, headers } = exchange;
-    const { poll, token, companyId } = first;
+    const { page, token, companyId } = first;
     const startedAt = performance.now();
     if (isDisconnected(request, response)) throw new ClientDisconnectedError('the client has disconnected');
     const expiresInMs = (token.expiresAt ?? Infinity) - clock() + EXPIRY_MARGIN_MS;
@@ -81,30 +82,30 @@ export function createHold(
     if (!held) {
       // An idle connection would occupy one of the instance's connections for 72 s.
       if (maxWaiting > 0) headers.push('connection', 'close');
-      return poll;
+      return page;
     }
     recordWait(exchange, token, waitS);
     onceClosed(request, response, () => {
       if (!response.writableEnded) heldPolls.disconnect(held);
     });
     try {
-      const answer = await Promise.race([pollUntilLead(exchange, first, held), held.interrupted]);
+      const answer = await Promise.race([pollUntilLead(first, held), held.interrupted]);
       addPreferenceApplied(headers, waitS);
       if (answer !== 'stopped') return answer;
       // Without a read, so that a database that hangs does not delay the stop. `Date` is the time at which this page was read.
       headers.push('connection', 'close');
-      return poll;
+      return page;
     } finally {
       heldPolls.release(held);
       exchange.waitedMs = performance.now() - startedAt;
     }
   }
 
-  async function pollUntilLead(exchange: Exchange, first: FirstPoll, held: HeldPoll): Promise<PollResult> {
+  async function pollUntilLead(first: FirstPoll, held: HeldPoll): Promise<RenderedPage> {
     for (let { companyId } = first; ; ) {
       const isLast = await heldPolls.untilCheck(held, companyId);
-      const next = await checkAgain(exchange, first.query, isLast);
-      if (isLast || next.poll.page.leads.count > 0) return next.poll;
+      const next = await first.pollAgain(isLast);
+      if (isLast || next.page.leads.count > 0) return next.page;
       companyId = next.companyId;
     }
   }
@@ -121,11 +122,10 @@ export function createHold(
 }
 
 /** Only a GET with `since`: the newest leads are there at once, and a HEAD has no leads. */
-function waitOf({ method, headers }: IncomingMessage, { since }: PollQuery): number | undefined {
-  const prefer = headers['prefer'];
-  if (prefer === undefined || method !== 'GET' || since === undefined) return undefined;
-  return parseWait(prefer);
-}
+const preferredWaitS = (
+  { method, headers }: IncomingMessage,
+  since: number | undefined,
+): number | undefined => (method === 'GET' && since !== undefined ? parseWait(headers['prefer']) : undefined);
 
 const addPreferenceApplied = (headers: HeaderList, waitS: number) =>
   headers.push('preference-applied', `wait=${waitS}`);

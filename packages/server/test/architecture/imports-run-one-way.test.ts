@@ -42,11 +42,11 @@ const IO = /^node:(fs|net|http|https|http2|dgram|dns|tls|child_process|worker_th
 const SERVER = 'packages/server/src/';
 const CONTRACT = 'packages/contract/src/';
 
-/** `packages/server/src/poll/query.ts` is in `poll` and in `poll/query`. */
+/** `packages/server/src/poll/hold.ts` is in `poll` and in `poll/hold`. */
 const isIn = (path: string, part: string): boolean =>
   /^(?:\/|\.ts$)/.test(path.slice(SERVER.length + part.length)) && path.startsWith(SERVER + part);
 
-/** `packages/server/src/poll/query.ts` → `poll`, `packages/server/src/app.ts` → `app`. */
+/** `packages/server/src/poll/hold.ts` → `poll`, `packages/server/src/app.ts` → `app`. */
 const folderOf = (path: string): string => /^[^/.]+/.exec(path.slice(SERVER.length))?.[0] ?? '';
 
 const floorOf = (path: string): number => FLOORS.findIndex((folders) => folders.includes(folderOf(path)));

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { leaveRequests, startService } from '../../../testing/harness/service.ts';
 import { renderLeads } from '../../src/leads/render.ts';
-import { toEndedPoll } from '../../src/poll/observer.ts';
+import { toEndedPoll } from '../../src/poll/endpoint.ts';
 import { isStuck, listedConsumerPages } from '../../src/status/consumer-states.ts';
 import { client, iso, readConsumers } from './support/consumers.ts';
 
@@ -144,7 +144,7 @@ describe('a poll that sends no lead', () => {
 it('a page whose client disconnected before its end is not delivered', () => {
   const leads = { ...renderLeads([]), count: 1, first: 5, last: 5 };
   const page = { leads, readAt: 10, locked: true, isOlderThanAccount: true };
-  const payload = { poll: { page, nextSince: 5 }, query: { since: 1, limit: 100 } };
+  const payload = { page, query: { since: 1, limit: 100 } };
   const request = Object.assign(new IncomingMessage(new Socket()), { method: 'GET' });
   const ended = (isComplete: boolean) => toEndedPoll({ status: 200, isComplete, request }, payload, 10);
   expect(ended(true).page).toMatchObject({ since: 1, isSent: true });
