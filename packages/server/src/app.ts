@@ -172,7 +172,7 @@ export async function compose(
     store: hookStore,
     hosts: allowedHosts(config.hookHosts),
     signingSecrets: secretsOf(keys),
-    keyOf: (token: string) => keyOfToken(token, keys, config.externalTokens),
+    keyIdOf: (token: string) => keyOfToken(token, keys, config.externalTokens),
   };
   const hookSender =
     hooks &&

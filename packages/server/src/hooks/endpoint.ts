@@ -29,7 +29,7 @@ import { parseInstant } from '../leads/instant.ts';
 import { MIN_TIME, systemClock, toIso, toIsoOrNull } from '../lib/clock.ts';
 import { FAILED_TOKEN_POLICIES, type Limiter, MemoryLimiter } from '../limits/limiter.ts';
 import { secretOf } from './event.ts';
-import { isInFuture } from './rules.ts';
+import { isSinceInFuture } from './rules.ts';
 import { type Hook, type HookStore, hookStateOf } from './store.ts';
 import { checkHookUrl } from './url.ts';
 
@@ -41,7 +41,7 @@ export interface HookSettings {
   /** The first one is used for secrets; events are signed with all of them. */
   readonly signingSecrets: readonly [Uint8Array, ...Uint8Array[]];
   /** What has signed a token: nothing is sent any more when it is not accepted. */
-  readonly keyOf: (token: string) => string | null;
+  readonly keyIdOf: (token: string) => string | null;
 }
 
 export interface HookEndpointOptions extends IdentificationOptions, RefusalObserver {
@@ -63,7 +63,7 @@ export function createHookEndpoints(options: HookEndpointOptions): Endpoint[] {
 
   async function subscribe(exchange: Exchange, { token }: Caller): Promise<Payload> {
     const { url, since, send } = await readSubscription(exchange);
-    if (send !== 'event' && isInFuture(since, clock())) throw invalidHook('since-in-future');
+    if (send !== 'event' && isSinceInFuture(since, clock())) throw invalidHook('since-in-future');
     // The account may have changed while the body arrived.
     await callers.identifyAgain(exchange);
     const checked = checkHookUrl(url, hooks.hosts);
@@ -77,7 +77,7 @@ export function createHookEndpoints(options: HookEndpointOptions): Endpoint[] {
         ...consumerKeyOf(token),
         id: randomBytes(16).toString('hex'),
         tokenExpiresAt: storableExpiry(token),
-        keyId: hooks.keyOf(exchange.request.headers.authorization?.slice('Bearer '.length) ?? ''),
+        keyId: hooks.keyIdOf(exchange.request.headers.authorization?.slice('Bearer '.length) ?? ''),
         url: checked.url.href,
         send,
         baseUrl,

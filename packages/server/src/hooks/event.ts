@@ -106,12 +106,12 @@ export function testLeadMessage(now: number): HookMessage {
 const hmac = (key: Uint8Array, text: string): Buffer => createHmac('sha256', key).update(text).digest();
 
 /** Derived from the signing key of the instance, so that a copy of the database alone cannot sign events. */
-const keyOf = (signingSecret: Uint8Array, hookId: string): Buffer =>
+const deriveSigningKey = (signingSecret: Uint8Array, hookId: string): Buffer =>
   hmac(hmac(signingSecret, 'leadtap hooks'), hookId);
 
 /** What the subscriber gets. */
 export const secretOf = (signingSecret: Uint8Array, hookId: string): string =>
-  `whsec_${keyOf(signingSecret, hookId).toString('base64')}`;
+  `whsec_${deriveSigningKey(signingSecret, hookId).toString('base64')}`;
 
 const messageId = (hookId: string, since: number, end: number | string): string =>
   `msg_${createHash('sha256').update(`${hookId} ${since} ${end}`).digest('base64url').slice(0, 22)}`;
@@ -126,5 +126,8 @@ const signatureOf = (
   { id, timestampS, body }: { readonly id: string; readonly timestampS: number; readonly body: string },
 ): string =>
   signingSecrets
-    .map((secret) => `v1,${hmac(keyOf(secret, hookId), `${id}.${timestampS}.${body}`).toString('base64')}`)
+    .map(
+      (secret) =>
+        `v1,${hmac(deriveSigningKey(secret, hookId), `${id}.${timestampS}.${body}`).toString('base64')}`,
+    )
     .join(' ');

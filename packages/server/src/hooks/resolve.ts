@@ -10,7 +10,7 @@ import { LRUCache } from 'lru-cache';
 
 /** For all name servers together. */
 const TIMEOUT_MS = 2000;
-/** Each has a socket for each name server. 50 companies with dead names leave places for the others. */
+/** Each has a socket for each name server. 50 companies with dead names leave lookups for the others. */
 const MAX_AT_ONCE = 100;
 const ANSWER_MS = 30_000;
 /** An address that was good is used for so long while the name is looked up again, also if that fails. */

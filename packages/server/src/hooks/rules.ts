@@ -12,8 +12,8 @@ export type Outcome =
   /** No response. `not-allowed`: this instance may not send to the host, and nothing was sent. */
   | { readonly kind: 'timeout' | 'unreachable' | 'not-allowed' };
 
-/** `no-place`: too many events of the company are in flight. */
-export type ClaimResult = Outcome | { readonly kind: 'no-place' };
+/** `no-slot`: too many events of the company are in flight. */
+export type ClaimResult = Outcome | { readonly kind: 'no-slot' };
 
 /** What a claim of a hook that sends leads has come to. */
 export interface SentLeads {
@@ -41,7 +41,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 /** Between two events of a hook. */
 const PAUSE_MS = SECOND_MS;
-/** Until there may be a place. */
+/** Until there may be a free slot. */
 const POSTPONE_MS = SECOND_MS;
 const REMIND_AFTER_MS = 2 * MINUTE_MS;
 /** A new event announces again what was announced so long ago and was not polled. Polls are recorded every 5 seconds. */
@@ -89,7 +89,7 @@ export function progressAfter(due: DueHook, result: ClaimResult, context: RuleCo
     case 'not-allowed':
     case 'gone':
       return { ...due.hook, notBefore: context.now, checkAt: context.now };
-    case 'no-place':
+    case 'no-slot':
       return { ...due.hook, notBefore: context.now + POSTPONE_MS, checkAt: context.now + POSTPONE_MS };
   }
 }
@@ -189,7 +189,7 @@ export function retryAfterMs(header: string | undefined, now: number): number {
 }
 
 /** The leads until then would never be sent. The clock of the client may be ahead by a minute. */
-export const isInFuture = (since: number | undefined, now: number): boolean =>
+export const isSinceInFuture = (since: number | undefined, now: number): boolean =>
   since !== undefined && since > now + MINUTE_MS;
 
 /** What the sender knows between two steps. All times are of a monotonic clock: the clock of the system may be set. */

@@ -67,13 +67,13 @@ const EXPIRED_KEPT_MS = 90 * 86_400_000;
 
 interface Result {
   readonly due: DueHook;
-  /** Of a hook that sends leads, unless it had no place: what was sent. */
+  /** Of a hook that sends leads, unless it had no slot: what was sent. */
   readonly result: ClaimResult | SentLeads;
 }
 
 export class HookSender {
   readonly #options: HookSenderOptions;
-  readonly #places: Places;
+  readonly #slots: Slots;
   readonly #leadQueue: PacedQueue;
   /** Hooks that this instance may not send to, as long as it runs. Another one may. */
   readonly #notAllowed = new Set<string>();
@@ -91,8 +91,8 @@ export class HookSender {
   constructor(options: HookSenderOptions) {
     this.#options = options;
     const { delivery, watchReserved } = options;
-    this.#places = new Places(delivery.maxInFlight);
-    watchReserved?.('webhook_places', () => delivery.maxInFlight - this.#places.free);
+    this.#slots = new Slots(delivery.maxInFlight);
+    watchReserved?.('webhook_slots', () => delivery.maxInFlight - this.#slots.free);
     this.#leadQueue = new PacedQueue(PAUSE_FACTOR, options.processorMs);
     options.changes.onChanges((changes) => {
       const appended = changes?.filter(({ kind }) => kind === 'leads-appended').map(({ id }) => id);
@@ -118,7 +118,7 @@ export class HookSender {
     this.#wake();
     await this.#loop;
     const abort = setTimeout(() => delivery.close(), STOP_MS);
-    await this.#places.idle();
+    await this.#slots.idle();
     clearTimeout(abort);
     delivery.close();
     await this.#storing;
@@ -173,7 +173,7 @@ export class HookSender {
     this.#update({ readAt: performance.now() });
   }
 
-  /** Claims until nothing is due, or all places are taken: the next claim continues. */
+  /** Claims until nothing is due, or all slots are taken: the next claim continues. */
   async #claim(): Promise<void> {
     const { store } = this.#options;
     const { companies } = this.#state;
@@ -181,9 +181,9 @@ export class HookSender {
     let isComplete = false;
     try {
       while (!isComplete && !this.#isStopped) {
-        const limit = Math.min(MAX_CLAIMED_AT_ONCE, this.#places.free);
+        const limit = Math.min(MAX_CLAIMED_AT_ONCE, this.#slots.free);
         if (limit <= 0) break;
-        const except = { hooks: [...this.#notAllowed], ...this.#places.full() };
+        const except = { hooks: [...this.#notAllowed], ...this.#slots.full() };
         const ids = companies === 'all' ? companies : [...companies];
         const begunAt = performance.now();
         const due = await store.claim({ claimMs: CLAIM_MS, companies: ids, except, limit });
@@ -207,15 +207,15 @@ export class HookSender {
       (hook.send === 'event' ? this.#sendEvent(due, begunAt) : this.#sendLeads(due, begunAt)).catch(
         (error: unknown) => this.#logFailure(error),
       );
-    const hasPlace = this.#places.run(companyId, hook.failures > 0, send, onFreed);
-    if (!hasPlace) this.#addResult({ due, result: { kind: 'no-place' } });
+    const hasSlot = this.#slots.run(companyId, hook.failures > 0, send, onFreed);
+    if (!hasSlot) this.#addResult({ due, result: { kind: 'no-slot' } });
   }
 
   async #sendEvent(claimed: DueHook, begunAt: number): Promise<void> {
     const { delivery, publicUrl } = this.#options;
     await takeTurn(claimed.companyId);
     const { due, mayBegin } = await this.#begin(claimed, begunAt);
-    if (!mayBegin()) return this.#addResult({ due, result: { kind: 'no-place' } });
+    if (!mayBegin()) return this.#addResult({ due, result: { kind: 'no-slot' } });
     const window = { since: sinceOf(due), through: due.through };
     const message = eventMessage(due.hook, window, due.claimedAt, publicUrl);
     const sent = postMessage(delivery, due, message, this.#options);
@@ -336,8 +336,8 @@ export class HookSender {
 
 const FAILURES: ReadonlySet<SentLeads['end']['kind']> = new Set(['refused', 'timeout', 'unreachable']);
 
-/** The events in flight. Their places are shared by companies: receivers of one that hang must not delay the events of others. */
-export class Places {
+/** The events in flight. Their slots are shared by companies: receivers of one that hang must not delay the events of others. */
+export class Slots {
   #free: number;
   readonly #byCompany = new Map<string, number>();
   readonly #running = new Set<Promise<void>>();
@@ -351,8 +351,8 @@ export class Places {
   }
 
   /**
-   * Runs this in a place of the company. Returns false, and runs nothing, if the company has its share. Calls `onFreed` at the end if
-   * it had its share until then: others of the company may have waited for the place.
+   * Runs this in a slot of the company. Returns false, and runs nothing, if the company has its share. Calls `onFreed` at the end if
+   * it had its share until then: others of the company may have waited for the slot.
    */
   run(companyId: string, isRetry: boolean, work: () => Promise<void>, onFreed: () => void): boolean {
     if (this.#isFull(companyId, isRetry)) return false;
@@ -372,16 +372,16 @@ export class Places {
     await Promise.all(this.#running);
   }
 
-  /** The companies that have their share: of all places, and of those for retries. */
+  /** The companies that have their share: of all slots, and of those for retries. */
   full(): { readonly companies: readonly string[]; readonly retriesOf: readonly string[] } {
     const fullFor = (isRetry: boolean) =>
       [...this.#byCompany.keys()].filter((id) => this.#isFull(id, isRetry));
     return { companies: fullFor(false), retriesOf: fullFor(true) };
   }
 
-  #take(companyId: string, places: 1 | -1): void {
-    const taken = (this.#byCompany.get(companyId) ?? 0) + places;
-    this.#free -= places;
+  #take(companyId: string, slots: 1 | -1): void {
+    const taken = (this.#byCompany.get(companyId) ?? 0) + slots;
+    this.#free -= slots;
     if (taken > 0) this.#byCompany.set(companyId, taken);
     else this.#byCompany.delete(companyId);
   }

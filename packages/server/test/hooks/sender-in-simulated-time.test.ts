@@ -224,7 +224,7 @@ describe('hooks are examined', () => {
   });
 });
 
-describe('the places for events in flight', () => {
+describe('the slots for events in flight', () => {
   const hooksOf = (companyId: string, count: number) =>
     Array.from({ length: count }, (_, index) => `${companyId}-${index}`);
 
@@ -240,12 +240,12 @@ describe('the places for events in flight', () => {
     expect(pathsOf()).toContain('other');
     await advance(1100);
     expect(store.claim.mock.lastCall?.[0].except).toMatchObject({ companies: ['acme'], retriesOf: ['acme'] });
-    // Those that got no place were not claimed for 15 seconds.
+    // Those that got no slot were not claimed for 15 seconds.
     receiver.answer = () => ACCEPTED;
     for (const post of posts) post.end(ACCEPTED);
     await advance(1500);
     expect(new Set(pathsOf()).size).toBe(81);
-    // Each place is free again.
+    // Each slot is free again.
     addLead('acme');
     await advance(1500);
     expect(pathsOf().filter((path) => path !== 'other').length).toBe(160);
@@ -453,7 +453,7 @@ describe('leads', () => {
     expect([most, Math.max(...inTurn.values())]).toEqual([1, 1]);
   });
 
-  it('of many hooks share few places: each hook has its turn', async () => {
+  it('of many hooks share few slots: each hook has its turn', async () => {
     const sim = simulateSender({ maxInFlight: 3 });
     const ids = Array.from({ length: 12 }, (_, index) => `company-${index}`);
     for (const id of ids) {

@@ -6,7 +6,7 @@ import { loadSigningKeys, secretsOf } from '../../accounts/signing-keys.ts';
 import type { Config } from '../../config.ts';
 import { hasOwnToken, ownTokenId } from '../../hooks/claim.ts';
 import { secretOf } from '../../hooks/event.ts';
-import { isInFuture } from '../../hooks/rules.ts';
+import { isSinceInFuture } from '../../hooks/rules.ts';
 import { type Hook, hookPages, hostOfHook, isExpired, type ListedHook } from '../../hooks/store.ts';
 import { allowedHosts, checkHookUrl } from '../../hooks/url.ts';
 import { mayPoll } from '../../leads/access.ts';
@@ -77,7 +77,7 @@ const addHook = (context: CommandContext, flags: AddFlags): Promise<void> =>
     const name = flags.name ?? new URL(url).host;
     if (name.trim() === '' || name.length > MAX_NAME_LENGTH)
       throw new Failure('usage', `--name must have 1 to ${MAX_NAME_LENGTH} characters`);
-    if (send !== 'event' && isInFuture(since, clock()))
+    if (send !== 'event' && isSinceInFuture(since, clock()))
       throw new Failure('usage', PROBLEMS['invalid-hook'].details['since-in-future'].replaceAll('`', ''));
     const user = await findUser(store, userId);
     const keys = await loadSigningKeys(config.signingKey, { create: false });
