@@ -3,9 +3,9 @@
  * there are leads and the time of the claim lasts. A lead is read just before its request, so that nothing is sent that the user may not
  * see at that moment.
  */
-import type { PacedQueue } from '../lib/event-loop.ts';
 import type { Delivery } from './deliver.ts';
 import { type EventOptions, leadMessage, postMessage } from './event.ts';
+import type { PacedQueue } from './paced-queue.ts';
 import type { Outcome, SentLeads } from './rules.ts';
 import type { DueHook, HookStore } from './store.ts';
 

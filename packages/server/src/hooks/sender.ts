@@ -2,26 +2,29 @@
  * Sends the events of webhook subscriptions. The store says which are due: a hook is claimed, its event is sent, and what follows from
  * the response is stored (`rules.ts`). So nothing is queued here, and a process that is killed loses nothing: its claims end.
  */
-import { PacedQueue, takeTurn } from '../lib/event-loop.ts';
+import { takeTurn } from '../lib/event-loop.ts';
 import type { WatchReserved } from '../lib/reserved.ts';
 import type { ChangeSource } from '../poll/store.ts';
 import type { Delivery } from './deliver.ts';
 import { type EventOptions, eventMessage, postMessage } from './event.ts';
+import { PacedQueue } from './paced-queue.ts';
+import {
+  type ClaimResult,
+  type Outcome,
+  progressAfter,
+  progressAfterLeads,
+  type SentLeads,
+  sinceOf,
+} from './rules.ts';
 import {
   afterFailure,
   afterResult,
-  type ClaimResult,
   examine,
   INITIAL_STATE,
   NEVER,
   nextStep,
-  type Outcome,
-  progressAfter,
-  progressAfterLeads,
   type SenderState,
-  type SentLeads,
-  sinceOf,
-} from './rules.ts';
+} from './schedule.ts';
 import { type BegunClaim, sendLeads } from './send-leads.ts';
 import {
   type DueHook,
@@ -56,8 +59,6 @@ const MAX_BEGIN_MS = 4000;
 /** A claim whose turn comes later is made again, so that its time is counted from then. */
 const MAX_LATE_MS = 1000;
 const MAX_CLAIMED_AT_ONCE = 200;
-/** Of the processor time of sending leads: so much is left for polls and all else. */
-const PAUSE_FACTOR = 4;
 /** The results of so long are stored together. Leads that were accepted meanwhile are sent again after a crash. */
 const BATCH_MS = 20;
 /** Events in flight may finish for so long when the service stops. */
@@ -93,7 +94,7 @@ export class HookSender {
     const { delivery, watchReserved } = options;
     this.#slots = new Slots(delivery.maxInFlight);
     watchReserved?.('webhook_slots', () => delivery.maxInFlight - this.#slots.free);
-    this.#leadQueue = new PacedQueue(PAUSE_FACTOR, options.processorMs);
+    this.#leadQueue = new PacedQueue(options.processorMs);
     options.changes.onChanges((changes) => {
       const appended = changes?.filter(({ kind }) => kind === 'leads-appended').map(({ id }) => id);
       // Undefined: anything may have changed.

@@ -1,6 +1,5 @@
 /** Long synchronous work in parts, so that other requests are answered between them. */
-import { cpuUsage } from 'node:process';
-import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /** Runs work one after the other. Companies take turns, so that one with much work does not delay the others. */
 export class CompanyQueue {
@@ -35,40 +34,6 @@ const turns = new CompanyQueue();
  * under way would run in one turn.
  */
 export const takeTurn = (companyId = ''): Promise<void> => turns.run(companyId, () => nextTurn());
-
-/**
- * Work without end, such as leads for fast receivers: one piece at a time, and after each a pause that is a multiple of its processor time,
- * so that a part of the processor is left for all else.
- */
-export class PacedQueue {
-  readonly #queue = new CompanyQueue();
-  readonly #pauseFactor: number;
-  readonly #processorMs: () => number;
-
-  constructor(pauseFactor: number, processorMs = readProcessorMs) {
-    this.#pauseFactor = pauseFactor;
-    this.#processorMs = processorMs;
-  }
-
-  /** Runs a piece in a turn of the event loop. What other requests use meanwhile counts too: the pause is longer while there are many. */
-  run<Result>(companyId: string, piece: () => Promise<Result>): Promise<Result> {
-    return new Promise((resolve, reject) => {
-      void this.#queue.run(companyId, async () => {
-        await takeTurn(companyId);
-        const before = this.#processorMs();
-        await piece().then(resolve, reject);
-        const spentMs = this.#processorMs() - before;
-        if (spentMs > 0) await delay(spentMs * this.#pauseFactor);
-      });
-    });
-  }
-}
-
-/** Not the time that passes: on a busy machine, the process does not run for most of it. */
-function readProcessorMs(): number {
-  const { user, system } = cpuUsage();
-  return (user + system) / 1000;
-}
 
 /** So many leads are processed in one turn of the event loop: 2 ms for leads of 1 kB. */
 const MAX_LEADS_PER_TURN = 25;

@@ -8,7 +8,7 @@ import {
   NEVER,
   nextStep,
   type SenderState,
-} from '../../src/hooks/rules.ts';
+} from '../../src/hooks/schedule.ts';
 
 const NOW = 100_000;
 /** It has read and claimed a moment ago, and there is nothing to do. */
