@@ -18,7 +18,7 @@ export type ClaimResult = Outcome | { readonly kind: 'no-slot' };
 /** What a claim of a hook that sends leads has come to. */
 export interface SentLeads {
   /** The last lead that the receiver has accepted. Undefined: there was none. */
-  readonly accepted?: { readonly createdAt: number; readonly status: number };
+  readonly accepted?: { readonly createdAt: number; readonly status: number } | undefined;
   /**
    * `sending`: the claim goes on. `time-over`: there may be more leads, and it has lasted long enough. `all-sent`: there is none left. Else
    * what has ended it.

@@ -26,8 +26,8 @@ export const SHORT_TIMES: readonly Replacement[] = [
     by: `REMIND_AFTER_MS = ${REMIND_AFTER_MS}`,
   },
   { module: 'hooks/deliver.js', part: 'TIMEOUT_MS = 10_000', by: `TIMEOUT_MS = ${TIMEOUT_MS}` },
-  { module: 'hooks/sender.js', part: 'CLAIM_MS = 15_000', by: `CLAIM_MS = ${3 * TIMEOUT_MS}` },
-  { module: 'hooks/sender.js', part: 'MAX_BEGIN_MS = 4000', by: `MAX_BEGIN_MS = ${TIMEOUT_MS}` },
+  { module: 'hooks/claim-sender.js', part: 'CLAIM_MS = 15_000', by: `CLAIM_MS = ${3 * TIMEOUT_MS}` },
+  { module: 'hooks/claim-sender.js', part: 'MAX_BEGIN_MS = 4000', by: `MAX_BEGIN_MS = ${TIMEOUT_MS}` },
 ];
 
 export const HOOK_MUTATIONS = {
@@ -50,9 +50,9 @@ export const HOOK_MUTATIONS = {
   /** The position of a hook that sends leads moves with a request that failed. */
   'moved-by-failure': [
     {
-      module: 'hooks/send-leads.js',
-      part: 'return toSent(accepted, outcome);',
-      by: 'return toSent({ createdAt: begun.createdAt, status: 500 }, outcome);',
+      module: 'hooks/claim-sender.js',
+      part: '{ accepted, end: outcome }',
+      by: '{ accepted: { createdAt: next.createdAt, status: 500 }, end: outcome }',
     },
   ],
   /** A repetition has another id. */

@@ -1,0 +1,112 @@
+/** Stores and logs what follows from attempts, in batches: the claim of each ends, or goes on with a new position. */
+import type { Outage, SenderLog } from './outage.ts';
+import { type ClaimResult, progressAfter, progressAfterLeads, type SentLeads } from './rules.ts';
+import {
+  type DueHook,
+  type Hook,
+  type HookProgress,
+  type HookStore,
+  hostOfHook,
+  type SettledHook,
+} from './store.ts';
+
+export interface ResultWriterOptions {
+  readonly store: Pick<HookStore, 'now' | 'settle' | 'remove'>;
+  /** Whether polls are recorded. */
+  readonly hasConsumers: boolean;
+  readonly log: SenderLog;
+}
+
+/** The results of so long are stored together. Leads that were accepted meanwhile are sent again after a crash. */
+const BATCH_MS = 20;
+
+interface Result {
+  readonly due: DueHook;
+  /** Of a hook that sends leads, unless it had no slot: what was sent. */
+  readonly result: ClaimResult | SentLeads;
+}
+
+export class ResultWriter {
+  readonly #options: ResultWriterOptions;
+  readonly #outage: Outage;
+  readonly #onStored: (checkInMs: number) => void;
+  /** By hook: the last one has the position of those before it. */
+  readonly #results = new Map<string, Result>();
+  #writing: Promise<void> | undefined;
+  #batch: Promise<void> | undefined;
+
+  /** `onStored`: a hook is to be examined again after so long. */
+  constructor(options: ResultWriterOptions, outage: Outage, onStored: (checkInMs: number) => void) {
+    this.#options = options;
+    this.#outage = outage;
+    this.#onStored = onStored;
+  }
+
+  add(due: DueHook, result: Result['result']): void {
+    this.#results.set(due.hook.id, { due, result });
+    this.#writing ??= this.#write();
+  }
+
+  /** When the batch that is being stored is, if there is one. */
+  async batchStored(): Promise<void> {
+    await this.#batch;
+  }
+
+  /** When all results are stored. */
+  async idle(): Promise<void> {
+    await this.#writing;
+  }
+
+  /** If it fails, the claims end by themselves, and the events are sent again. */
+  async #write(): Promise<void> {
+    while (this.#results.size > 0) {
+      await new Promise((resolve) => setTimeout(resolve, BATCH_MS));
+      const batch = [...this.#results.values()];
+      this.#results.clear();
+      this.#batch = this.#store(batch).catch((error: unknown) => this.#outage.begin(error));
+      await this.#batch;
+      this.#batch = undefined;
+    }
+    this.#writing = undefined;
+  }
+
+  async #store(batch: readonly Result[]): Promise<void> {
+    const { store, hasConsumers } = this.#options;
+    const now = await store.now();
+    const settled: SettledHook[] = [];
+    for (const { due, result } of batch) {
+      const { hook } = due;
+      const context = { now, random: Math.random(), hasConsumers };
+      const isOfLeads = 'end' in result;
+      const progress = isOfLeads
+        ? progressAfterLeads(due, result, context)
+        : progressAfter(due, result, context);
+      this.#log(hook, isOfLeads ? result.end : result, progress);
+      if (!isOfLeads && result.kind === 'gone' && (await store.remove(hook.id, hook.createdAt))) continue;
+      settled.push({ claimed: hook, progress });
+    }
+    await store.settle(settled);
+    for (const { progress } of settled) if (progress.checkAt !== null) this.#onStored(progress.checkAt - now);
+  }
+
+  /** The first failure, and what ends a hook. */
+  #log(hook: Hook, result: SentLeads['end'], { failures, disabledAt }: HookProgress): void {
+    const { log } = this.#options;
+    const line = {
+      host: hostOfHook(hook),
+      tokenId: hook.tokenId,
+      outcome: result.kind,
+      status: 'status' in result ? result.status : undefined,
+    };
+    if (result.kind === 'gone') {
+      const end = hook.send === 'event' ? 'deleted' : 'disabled';
+      log.info(line, `webhook subscription ${end}: its receiver answered 410`);
+    } else if (result.kind === 'not-allowed')
+      log.warn(line, 'webhook event left to other instances: LEADTAP_HOOK_HOSTS of this one lacks its host');
+    else if (disabledAt !== null) log.warn(line, 'webhook subscription disabled: it failed for 3 days');
+    else if (failures === 1 && FAILURES.has(result.kind))
+      log.warn(line, 'webhook event failed; it is sent again');
+  }
+}
+
+const FAILURES: ReadonlySet<SentLeads['end']['kind']> = new Set(['refused', 'timeout', 'unreachable']);
