@@ -345,6 +345,10 @@ describe('leads', () => {
       expect(sim.hook('a').notBefore).toBeGreaterThan(START + performance.now() + 10_000);
     }
     expect(sim.posts).toHaveLength(3);
+    // A lead that fails is not skipped.
+    sim.posts.at(-1)?.end({ kind: 'refused', status: 500 });
+    await sim.advance(50);
+    expect(sim.hook('a')).toMatchObject({ announcedThrough: second, failures: 1 });
   });
 
   it('wait while positions cannot be stored, so that few come again after a crash', async () => {
@@ -422,9 +426,10 @@ describe('leads', () => {
     await sim.advance(18_500);
     expect(sim.store.readLead).toHaveBeenCalledTimes(1);
     expect(sim.posts).toEqual([]);
-    // The claim is given back.
+    // The claim is given back, and the lead is read again.
     await sim.advance(2500);
     expect(sim.posts).toHaveLength(1);
+    expect(sim.store.readLead.mock.calls.length).toBeGreaterThan(2);
   });
 
   it('of all hooks are read one in a turn of the event loop, and one at a time', async () => {
