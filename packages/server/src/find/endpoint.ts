@@ -66,21 +66,21 @@ interface UserSearches {
 }
 
 /** Bounds the searches of each user. */
-class SearchPlaces {
+class SearchSlots {
   readonly #users = new Map<string, UserSearches>();
 
-  /** Waits for a place. Throws 429 if too many wait, and the reason of the signal if it is aborted first. */
+  /** Waits for a slot. Throws 429 if too many wait, and the reason of the signal if it is aborted first. */
   async run<T>(userId: string, signal: AbortSignal, search: () => Promise<T>): Promise<T> {
     signal.throwIfAborted();
     const user = this.#users.get(userId) ?? { running: 0, waiting: [] };
     this.#users.set(userId, user);
     if (user.running < MAX_RUNNING) user.running += 1;
-    else await waitForPlace(user, signal);
+    else await waitForSlot(user, signal);
     try {
       return await search();
     } finally {
       const next = user.waiting.shift();
-      // Its place becomes that of the next one.
+      // Its slot becomes that of the next one.
       if (next) next();
       else user.running -= 1;
       if (user.running === 0) this.#users.delete(userId);
@@ -88,7 +88,7 @@ class SearchPlaces {
   }
 }
 
-function waitForPlace({ waiting }: UserSearches, signal: AbortSignal): Promise<void> {
+function waitForSlot({ waiting }: UserSearches, signal: AbortSignal): Promise<void> {
   if (waiting.length >= MAX_WAITING)
     throw new ProblemError('rate-limit-exceeded', {
       detail: `Your user has ${MAX_RUNNING + MAX_WAITING} unfinished searches. Wait for their responses, then send this one again.`,
@@ -108,11 +108,11 @@ function waitForPlace({ waiting }: UserSearches, signal: AbortSignal): Promise<v
 export function createFindEndpoint(options: FindEndpointOptions): CallerEndpoint {
   const { store, observeRefusal, clock = systemClock } = options;
   const callers = createIdentification({ ...options, scope: 'leads:read' });
-  const places = new SearchPlaces();
+  const slots = new SearchSlots();
 
   async function find(exchange: Exchange, caller: Caller): Promise<Payload> {
     const query = parseFindQuery(searchOf(exchange.request.url));
-    return places.run(caller.user.id, exchange.disconnected(), () => answer(exchange, caller, query));
+    return slots.run(caller.user.id, exchange.disconnected(), () => answer(exchange, caller, query));
   }
 
   async function answer(exchange: Exchange, first: Caller, query: FindQuery): Promise<Payload> {

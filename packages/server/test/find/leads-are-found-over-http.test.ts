@@ -1,6 +1,6 @@
 import { FIND_LEADS_PATH, type Lead, MAX_SEARCH_LENGTH, SINCE_EXAMPLE } from '@leadtap/contract';
 import type { Store } from 'leadtap';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { deferred } from '../../../testing/harness/deferred.ts';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
@@ -159,6 +159,8 @@ describe('the searches of a user', () => {
     const log: string[] = [];
     const test = await startService({ logTo: { write: (line) => log.push(line) } });
     const end = deferred();
+    // Also if the test fails: the service waits for them.
+    onTestFinished(() => end.resolve());
     const running: (string | undefined)[] = [];
     vi.spyOn(test.store, 'searchLeads').mockImplementation(async ({ text }, signal) => {
       running.push(text);
@@ -183,7 +185,8 @@ describe('the searches of a user', () => {
           windows: [{ remaining: 99 - Number(q) }, {}],
         });
     }
-    const refused = await find(test, 'boss', { q: '10' });
+    await expect.poll(() => running, { timeout: 5000 }).toEqual(['0', '1']);
+    const refused = await find(test, 'boss', { q: '10' }, { signal: AbortSignal.timeout(5000) });
     const { violatedPolicies } = await expectProblem(refused, 'rate-limit-exceeded');
     expect(violatedPolicies).toEqual(['searches']);
     expect(refused.headers.get('retry-after')).toBe('1');
