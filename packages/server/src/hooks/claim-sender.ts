@@ -29,11 +29,6 @@ interface BegunClaim {
   readonly mayBegin: () => boolean;
 }
 
-interface PostedLead {
-  readonly createdAt: number;
-  readonly response: Promise<Outcome | 'aborted'>;
-}
-
 export class ClaimSender {
   /** Hooks that this instance may not send to, as long as it runs. Another one may. */
   readonly notAllowed = new Set<string>();
@@ -98,14 +93,11 @@ export class ClaimSender {
   }
 
   /** Begins the request of the first lead after this time, or after the position of the hook. */
-  async #postLead(
-    { due, mayBegin }: BegunClaim,
-    after = due.hook.announcedThrough,
-  ): Promise<PostedLead | 'time-over' | 'all-sent'> {
-    if (!mayBegin()) return 'time-over';
+  async #postLead({ due, mayBegin }: BegunClaim, after = due.hook.announcedThrough) {
+    if (!mayBegin()) return 'time-over' as const;
     const lead = await this.#options.store.readLead(due.hook, after);
-    if (!lead) return 'all-sent';
-    if (!mayBegin()) return 'time-over';
+    if (!lead) return 'all-sent' as const;
+    if (!mayBegin()) return 'time-over' as const;
     return { createdAt: lead.createdAt, response: this.#post(due, leadMessage(due.hook, lead)) };
   }
 

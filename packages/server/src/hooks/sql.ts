@@ -263,9 +263,7 @@ export function createHookStore(
         yield* query(PRUNE_OF_USER, [0, hook.userId]);
         const now = yield* readNow();
         const hooks = yield* query<StoredHook>(FIND_OF_USER, [hook.userId]);
-        const subscribed = subscribeHook(hooks, hook, user, {
-          ...{ maxPerUser, acceptedKeys, now },
-        });
+        const subscribed = subscribeHook(hooks, hook, user, { maxPerUser, acceptedKeys, now });
         if (!subscribed) return { kind: 'too-many' };
         const { kind, stored } = subscribed;
         yield* query(sql.put, [JSON.stringify([stored])]);

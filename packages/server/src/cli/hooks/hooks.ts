@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { acceptedKeysOf } from '../../accounts/own-tokens.ts';
 import { loadSigningKeys, secretsOf } from '../../accounts/signing-keys.ts';
-import type { Config } from '../../config.ts';
 import { hasOwnToken } from '../../hooks/claim.ts';
 import { createDelivery } from '../../hooks/deliver.ts';
 import { eventMessage, type HookMessage, postMessage, testLeadMessage } from '../../hooks/event.ts';
@@ -198,46 +197,43 @@ const removeHook = (context: CommandContext, _options: object, id: string): Prom
   });
 
 const sendTest = (context: CommandContext, _options: object, id: string): Promise<void> =>
-  withStore(context, (store, config) => sendTestEvent(context, store.hooks, config, id));
-
-async function sendTestEvent(
-  { signal, stderr }: CommandContext,
-  hooks: HookStore,
-  config: Config,
-  id: string,
-): Promise<void> {
-  const hook = await findHook(hooks, id);
-  const keys = await loadSigningKeys(config.signingKey, { create: false });
-  if (!isAcceptedKey(hook.keyId, acceptedKeysOf(keys, config.externalTokens)))
-    throw new Failure(
-      'conflict',
-      'nothing is sent to it: the key that signed its token was removed',
-      'Delete it with `leadtap hooks remove`, and subscribe its URL again with `leadtap hooks add --since`.',
+  withStore(context, async ({ hooks }, config) => {
+    const { signal, stderr } = context;
+    const hook = await findHook(hooks, id);
+    const keys = await loadSigningKeys(config.signingKey, { create: false });
+    if (!isAcceptedKey(hook.keyId, acceptedKeysOf(keys, config.externalTokens)))
+      throw new Failure(
+        'conflict',
+        'nothing is sent to it: the key that signed its token was removed',
+        'Delete it with `leadtap hooks remove`, and subscribe its URL again with `leadtap hooks add --since`.',
+      );
+    const delivery = createDelivery();
+    signal.addEventListener('abort', () => delivery.close());
+    const now = await hooks.now();
+    const outcome = await postMessage(
+      delivery,
+      { hook, claimedAt: now },
+      testMessage(hook, now, config.publicUrl),
+      {
+        hosts: allowedHosts(config.hookHosts),
+        signingSecrets: secretsOf(keys),
+        publicUrl: config.publicUrl,
+        version: VERSION,
+      },
     );
-  const delivery = createDelivery();
-  signal.addEventListener('abort', () => delivery.close());
-  const now = await hooks.now();
-  const outcome = await postMessage(
-    delivery,
-    { hook, claimedAt: now },
-    testMessage(hook, now, config.publicUrl),
-    {
-      hosts: allowedHosts(config.hookHosts),
-      signingSecrets: secretsOf(keys),
-      publicUrl: config.publicUrl,
-      version: VERSION,
-    },
-  );
-  delivery.close();
-  signal.throwIfAborted();
-  if (outcome === 'aborted') return;
-  if (outcome.kind !== 'accepted') throw toFailure(outcome, hook);
-  const state = hookStateOf(hook);
-  if (state !== 'active') await enable(hooks, hook, outcome.status, await hooks.now());
-  const again = state === 'active' ? '' : ` The subscription was ${state} and is active again.`;
-  const what = hook.send === 'lead' ? 'test lead' : 'event';
-  await writeLine(stderr, `${hostOfHook(hook)} accepted the ${what} with status ${outcome.status}.${again}`);
-}
+    delivery.close();
+    signal.throwIfAborted();
+    if (outcome === 'aborted') return;
+    if (outcome.kind !== 'accepted') throw toFailure(outcome, hook);
+    const state = hookStateOf(hook);
+    if (state !== 'active') await enable(hooks, hook, outcome.status, await hooks.now());
+    const again = state === 'active' ? '' : ` The subscription was ${state} and is active again.`;
+    const what = hook.send === 'lead' ? 'test lead' : 'event';
+    await writeLine(
+      stderr,
+      `${hostOfHook(hook)} accepted the ${what} with status ${outcome.status}.${again}`,
+    );
+  });
 
 function testMessage(hook: Hook, now: number, publicUrl: string | undefined): HookMessage {
   if (hook.send === 'lead') return testLeadMessage(now);
@@ -248,14 +244,10 @@ function testMessage(hook: Hook, now: number, publicUrl: string | undefined): Ho
 /** Stores nothing if the service has claimed the hook meanwhile: then it sends an event itself. */
 async function enable(hooks: HookStore, hook: Hook, status: number, now: number): Promise<void> {
   const progress = {
-    ...hook,
-    failures: 0,
-    failingSince: null,
-    disabledAt: null,
-    notBefore: now,
-    checkAt: now,
+    ...{ ...hook, failures: 0, failingSince: null, disabledAt: null },
+    ...{ notBefore: now, checkAt: now, lastEventAt: now, lastStatus: status },
   };
-  await hooks.settle([{ claimed: hook, progress: { ...progress, lastEventAt: now, lastStatus: status } }]);
+  await hooks.settle([{ claimed: hook, progress }]);
 }
 
 type FailedOutcome = Exclude<Outcome, { kind: 'accepted' }>;
