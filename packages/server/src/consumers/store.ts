@@ -119,7 +119,7 @@ export interface Consumer extends ConsumerPosition {
   readonly downtime: Downtime | null;
 }
 
-/** What waits for a consumer, whether it has polled or not. */
+/** The pending leads of a consumer, whether it has polled or not. */
 export type Pending = Pick<Consumer, 'user' | 'pendingLeads' | 'pendingSince'>;
 
 export interface ConsumerQuery {

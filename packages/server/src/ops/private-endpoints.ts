@@ -7,6 +7,7 @@ import { cachedPayload, type Exchange, type Payload, redirect } from '../http/ex
 import { isInList, JSON_MEDIA_TYPE } from '../http/headers.ts';
 import { entityTag } from '../leads/render.ts';
 import { renderStatusPage } from '../status/page.ts';
+import { toStatusJson } from '../status/read-status.ts';
 import type { StatusReport } from '../status/report.ts';
 import type { Metrics } from './metrics.ts';
 
@@ -48,7 +49,7 @@ export function privateEndpoints({ metrics, readStatus, invocation }: PrivatePag
       return payload(exchange, 'text/html; charset=utf-8', page);
     }),
     privateEndpoint('/status.json', async (exchange) =>
-      payload(exchange, JSON_MEDIA_TYPE, `${JSON.stringify(await readStatus())}\n`),
+      payload(exchange, JSON_MEDIA_TYPE, `${JSON.stringify(toStatusJson(await readStatus()))}\n`),
     ),
     asset('base.css', 'text/css; charset=utf-8'),
     asset('status.css', 'text/css; charset=utf-8'),

@@ -16,10 +16,10 @@ import {
   inCommand,
   issueCommand,
   listNames,
+  pendingText,
   revokeCommand,
   secondsSince,
   subjectOf,
-  waitingLeads,
 } from './sentences.ts';
 
 /** In words, and what to do. The level and the page of the documents are those of the rule if they are missing. */
@@ -43,7 +43,7 @@ export type DescribeConsumer = (consumer: ConsumerStatus, moment: Moment) => Fou
 const PLAN = 'professional-plan-required';
 const LIMITED_LONG_S = 15 * 60;
 /** Of a webhook that sends leads. */
-const WAITING_LONG_S = 3600;
+const PENDING_LONG_S = 3600;
 /** As in the alerts of most services: a receiver that is restarted fails for some minutes. */
 export const FAILING_LONG_S = 15 * 60;
 const RECENT_REFUSAL_S = 3600;
@@ -74,14 +74,14 @@ export function findConsumers(
 const messageOf = (consumer: ConsumerStatus, row: string): string => `${subjectOf(consumer)} ${row}.`;
 
 export const describeSkipped: DescribeConsumer = (consumer, { generatedAt }) => {
-  const { skipped, skippedSince, confirmedThrough } = consumer;
+  const { skippedLeads, skippedSince, confirmedThrough } = consumer;
   const usesSince = confirmedThrough !== null;
-  const leads = countOf(skipped, 'lead', 'leads');
+  const leads = countOf(skippedLeads, 'lead', 'leads');
   const reason = usesSince ? 'it asked for what comes after' : 'more leads came than fit into its page';
   const hint = usesSince ? 'It' : 'Without `since`, a poll returns only the newest leads: it';
   // A page begins after its `since`.
   const since = toIso(Date.parse(skippedSince ?? generatedAt) - 1);
-  const row = `has skipped ${leads}: ${reason}, so ${skipped === 1 ? 'it was' : 'they were'} never sent to it`;
+  const row = `has skipped ${leads}: ${reason}, so ${skippedLeads === 1 ? 'it was' : 'they were'} never sent to it`;
   const fixFor = (whom: string): string =>
     `Let ${whom} poll once with \`since=${since}\`: this returns them. ${hint} must continue with the address in \`Link\`, or with the \`createdAt\` of the last lead that it has got, never with its own clock.`;
   return { message: messageOf(consumer, row), row, fix: fixFor(describe(consumer)), userFix: fixFor('it') };
@@ -110,7 +110,7 @@ const removeHookCommand = (consumer: ConsumerStatus): string =>
 
 export const describeEnded: DescribeConsumer = (consumer) => {
   if (consumer.hook && hasEnded(consumer.hook.state)) {
-    const row = `${endOf(consumer)}: ${waitingLeads(consumer.waiting)}, and none is sent`;
+    const row = `${endOf(consumer)}: ${pendingText(consumer.pendingLeads)}, and none is sent`;
     const isKeyRemoved = consumer.tokenEnded === 'key-removed';
     return {
       ...{ message: `${subjectOf(consumer)}: ${row}.`, row },
@@ -187,23 +187,23 @@ export const describeStale: DescribeConsumer = (consumer, moment) => {
 
 const agoOf = (moment: Moment, time: string): string => `${formatDuration(secondsSince(moment, time))} ago`;
 
-/** How long the oldest lead has been waiting. For a webhook that sends leads, none waits longer than since its subscription. */
-function waitOf(moment: Moment, consumer: ConsumerStatus): number {
-  const { waitingSince, unconfirmedSince, firstPollAt } = consumer;
-  const wait = secondsSince(moment, waitingSince ?? unconfirmedSince ?? moment.generatedAt);
-  if (hostOf(consumer) === null || firstPollAt === null) return wait;
-  return Math.min(wait, secondsSince(moment, firstPollAt));
+/** How long the oldest lead has been pending. For a webhook that sends leads: since its subscription at most. */
+function pendingSecondsOf(moment: Moment, consumer: ConsumerStatus): number {
+  const { pendingSince, unconfirmedSince, firstPollAt } = consumer;
+  const pendingS = secondsSince(moment, pendingSince ?? unconfirmedSince ?? moment.generatedAt);
+  if (hostOf(consumer) === null || firstPollAt === null) return pendingS;
+  return Math.min(pendingS, secondsSince(moment, firstPollAt));
 }
 
 const FOLLOW_LINKS =
   'It polls, but does not get them: it must follow the address in `Link` until a page is empty.';
 
-export const describeWaiting: DescribeConsumer = (consumer, moment) => {
-  const { waiting, state } = consumer;
+export const describePending: DescribeConsumer = (consumer, moment) => {
+  const { pendingLeads, state } = consumer;
   const refusal = lastRefusalOf(moment, consumer);
-  const leads = waiting === 0 ? 'Leads wait' : waitingLeads(waiting);
-  const wait = waitOf(moment, consumer);
-  const oldest = formatDuration(wait);
+  const leads = pendingLeads === 0 ? 'Leads wait' : pendingText(pendingLeads);
+  const pendingS = pendingSecondsOf(moment, consumer);
+  const oldest = formatDuration(pendingS);
   const lastPoll = lastPollOf(consumer, moment);
   const behindFixes = {
     fix: `${FOLLOW_LINKS} ${consumersCommand(consumer)} shows how far it has come.`,
@@ -215,7 +215,7 @@ export const describeWaiting: DescribeConsumer = (consumer, moment) => {
     ...(hostOf(consumer) !== null
       ? {
           ...notSentFixes(consumer),
-          severity: wait > WAITING_LONG_S ? ('error' as const) : ('warning' as const),
+          severity: pendingS > PENDING_LONG_S ? ('error' as const) : ('warning' as const),
         }
       : (refusal?.fixes ?? (state === 'active' ? behindFixes : stoppedFixes(consumer)))),
   };
@@ -253,11 +253,11 @@ function lastPollOf(consumer: ConsumerStatus, moment: Moment): string {
 }
 
 export const describeLimited: DescribeConsumer = (consumer, moment) => {
-  const wait = waitOf(moment, consumer);
-  const row = `polls too often: its last poll was refused with 429, and leads have been waiting for ${formatDuration(wait)}`;
+  const pendingS = pendingSecondsOf(moment, consumer);
+  const row = `polls too often: its last poll was refused with 429, and leads have been waiting for ${formatDuration(pendingS)}`;
   const userFix = 'Let it poll less often, or with `Prefer: wait=50`. All tokens of a user share the limits';
   return {
-    severity: wait > LIMITED_LONG_S ? 'error' : 'warning',
+    severity: pendingS > LIMITED_LONG_S ? 'error' : 'warning',
     ...{ message: messageOf(consumer, row), row },
     fix: `${userFix}: ${consumersCommand(consumer)} lists them.`,
     userFix: `${userFix}.`,
@@ -331,7 +331,8 @@ const HOOK_FIXES = {
 export function describeHook(consumer: ConsumerStatus, moment: Moment): ConsumerRow {
   const { state, lastStatus = null, failingSince = null } = consumer.hook ?? {};
   const what = hostOf(consumer) === null ? 'events' : 'leads';
-  const leads = what === 'leads' && consumer.waiting > 0 ? `; ${waitingLeads(consumer.waiting)}` : '';
+  const leads =
+    what === 'leads' && consumer.pendingLeads > 0 ? `; ${pendingText(consumer.pendingLeads)}` : '';
   const answer = `${lastStatus === null ? 'did not answer' : `answered with ${lastStatus}`}${leads}`;
   if (state === 'disabled') {
     const reason = what === 'leads' ? answer : `accepted no event for 3 days, and ${answer}`;

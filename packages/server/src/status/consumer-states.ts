@@ -40,7 +40,7 @@ export interface ListedConsumer extends ConsumerKey {
   readonly companyId: string;
   /** Undefined: it has not polled yet, or never polls because its hook sends leads. */
   readonly consumer: Consumer | undefined;
-  /** What waits for it then. Undefined for a hook that has sent all leads. */
+  /** Its pending leads then. Undefined for a hook that has sent all leads. */
   readonly announced?: Pending | undefined;
   readonly hook: ConsumerHook | undefined;
 }
@@ -101,7 +101,7 @@ function silentSince(consumer: PollTimes, now: number, chosenMs?: number): numbe
  */
 export function silenceOf(listed: ListedConsumer, now: number, chosenMs?: number): number {
   const { consumer, hook } = listed;
-  if (!consumer) return leadHookOf(listed) ? (waitOfLeadHook(listed, now) ?? 0) : 0;
+  if (!consumer) return leadHookOf(listed) ? (pendingMsOfLeadHook(listed, now) ?? 0) : 0;
   const since = silentSince(consumer, now, chosenMs);
   if (!hook) return now - since;
   const { pendingSince, user } = consumer;
@@ -109,8 +109,8 @@ export function silenceOf(listed: ListedConsumer, now: number, chosenMs?: number
   return now - Math.max(since, Math.min(pendingSince, now));
 }
 
-/** How long a lead has been waiting for a hook that sends leads. Null: none waits, or its user may not poll. */
-export function waitOfLeadHook({ announced, hook }: ListedConsumer, now: number): number | null {
+/** How long the oldest lead has been pending for a hook that sends leads. Null: none is, or its user may not poll. */
+export function pendingMsOfLeadHook({ announced, hook }: ListedConsumer, now: number): number | null {
   const { pendingSince = null, user } = announced ?? {};
   if (!hook || !user || pendingSince === null || !mayPoll(user)) return null;
   return Math.max(0, now - Math.max(pendingSince, hook.createdAt));
@@ -171,8 +171,8 @@ export function isStuck(listed: ListedConsumer, now: number, chosenMs?: number):
   );
 }
 
-/** What `leadtap consumers --json` and `/status.json` have in common. Outside programs rely on these names. */
-export function toConsumerJson(listed: ListedConsumer, now: number, chosenMs?: number) {
+/** What every output says about a consumer. */
+export function consumerFactsOf(listed: ListedConsumer, now: number, chosenMs?: number) {
   const { tokenId, name, userId, companyId, consumer, hook } = listed;
   const leadHook = leadHookOf(listed);
   const position = consumer ?? positionOfLeadHook(leadHook);
@@ -187,9 +187,9 @@ export function toConsumerJson(listed: ListedConsumer, now: number, chosenMs?: n
     usualIntervalSeconds: intervalMs === null ? null : intervalMs / 1000,
     confirmedThrough: toIsoOrNull(position?.confirmedThrough ?? null),
     deliveredThrough: toIsoOrNull(position?.deliveredThrough ?? null),
-    waiting: pendingOf(listed)?.pendingLeads ?? 0,
-    waitingSince: toIsoOrNull(pendingOf(listed)?.pendingSince),
-    skipped: consumer?.skippedLeads ?? 0,
+    pendingLeads: pendingOf(listed)?.pendingLeads ?? 0,
+    pendingSince: toIsoOrNull(pendingOf(listed)?.pendingSince),
+    skippedLeads: consumer?.skippedLeads ?? 0,
     skippedSince: toIsoOrNull(consumer?.skippedSince ?? null),
     unconfirmedSince: toIsoOrNull(consumer?.unconfirmedSince ?? null),
     isStuck: isStuck(listed, now, chosenMs),
@@ -198,6 +198,16 @@ export function toConsumerJson(listed: ListedConsumer, now: number, chosenMs?: n
     hook: toConsumerHookJson(hook),
   };
 }
+
+/** The names of `leadtap consumers --json` and `/status.json` that differ from ours: outside programs rely on them. */
+const PUBLIC_NAMES: Readonly<Record<string, string>> = {
+  pendingLeads: 'waiting',
+  pendingSince: 'waitingSince',
+  skippedLeads: 'skipped',
+};
+
+export const toConsumerJson = (facts: ReturnType<typeof consumerFactsOf>): object =>
+  Object.fromEntries(Object.entries(facts).map(([name, value]) => [PUBLIC_NAMES[name] ?? name, value]));
 
 function endOf({ hook }: ListedConsumer): TokenEnd | undefined {
   if (hook?.state === 'key-removed') return hook.state;

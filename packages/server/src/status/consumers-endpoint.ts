@@ -32,8 +32,8 @@ import {
   inSentence,
   MAX_PENDING_LEADS,
   nameOf,
+  pendingText,
   secondsSince,
-  waitingLeads,
 } from './sentences.ts';
 
 export interface ConsumersEndpointOptions extends IdentificationOptions, RefusalObserver {
@@ -92,10 +92,10 @@ export function createConsumersEndpoint(options: ConsumersEndpointOptions): Call
           state: status.state,
           confirmedThrough: status.confirmedThrough,
           deliveredThrough: status.deliveredThrough,
-          pendingLeads: status.waiting,
-          pendingSince: status.waitingSince,
+          pendingLeads: status.pendingLeads,
+          pendingSince: status.pendingSince,
           gaps: toGapsJson(position?.gaps ?? []),
-          skippedLeads: status.skipped,
+          skippedLeads: status.skippedLeads,
           skippedSince: status.skippedSince,
           tokenEnded: status.tokenEnded,
           isAwaited: status.isAwaited,
@@ -130,11 +130,11 @@ function diagnosisOf(consumer: ConsumerStatus, moment: Moment, isHeld: boolean):
     const message =
       lastAt === null ? 'nothing sent yet' : `${verb} ${formatDuration(secondsSince(moment, lastAt))} ago`;
     const level = state === 'subscribed' ? 'unknown' : 'good';
-    return { ...nothing, level, message: withWaiting(consumer, message) };
+    return { ...nothing, level, message: withPending(consumer, message) };
   }
   if (consumer.lastPollAt === null) {
     const message = 'has not polled yet';
-    return { ...nothing, level: 'unknown', message: withWaiting(consumer, message) };
+    return { ...nothing, level: 'unknown', message: withPending(consumer, message) };
   }
   const ago = `${formatDuration(secondsSince(moment, consumer.lastPollAt))} ago`;
   if (consumer.state === 'inactive') return { ...nothing, level: 'inactive', message: `last polled ${ago}` };
@@ -142,13 +142,13 @@ function diagnosisOf(consumer: ConsumerStatus, moment: Moment, isHeld: boolean):
   const message = isHeld
     ? 'at once: holds a poll'
     : `${consumer.hook ? 'at once, by webhook: ' : ''}${polled}`;
-  return { ...nothing, level: 'good', message: withWaiting(consumer, message) };
+  return { ...nothing, level: 'good', message: withPending(consumer, message) };
 }
 
 const isAnswered = (status: number | null): boolean => status === 200 || status === 304;
 
-const withWaiting = ({ waiting }: ConsumerStatus, message: string): string =>
-  waiting === 0 ? message : `${waitingLeads(waiting)}; ${message}`;
+const withPending = ({ pendingLeads }: ConsumerStatus, message: string): string =>
+  pendingLeads === 0 ? message : `${pendingText(pendingLeads)}; ${message}`;
 
 const LEVELS: readonly WireConsumer['level'][] = ['error', 'warning', 'unknown'];
 

@@ -9,6 +9,7 @@ import { startOf } from './consumer-hooks.ts';
 import {
   type ConsumerSources,
   type ConsumerState,
+  consumerFactsOf,
   consumerPages,
   consumerStateOf,
   isAwaited,
@@ -16,9 +17,8 @@ import {
   type ListedConsumer,
   leadHookOf,
   listedConsumerPages,
+  pendingMsOfLeadHook,
   pendingOf,
-  toConsumerJson,
-  waitOfLeadHook,
 } from './consumer-states.ts';
 import {
   CONSUMER_PROBLEMS,
@@ -39,9 +39,9 @@ const EXPIRES_SOON_MS = 7 * DAY_MS;
 const EXPIRES_SOON_SHARE = 1 / 3;
 const RATE_LIMITED = 429;
 /** A lead is sent at once, and again after 5 s, 30 s and 2 min. */
-const MAX_HOOK_WAIT_MS = 2 * 60_000;
-/** Leads may wait for an hour, and for longer if the consumer polls rarely. */
-const MAX_WAIT_INTERVALS = 4;
+const MAX_HOOK_PENDING_MS = 2 * 60_000;
+/** Leads may be pending for an hour, and for longer if the consumer polls rarely. */
+const MAX_PENDING_INTERVALS = 4;
 /** Fewer are a person who tries a token, not an automation. */
 const MIN_POLLS = 3;
 /** The leads of a consumer that has stopped count for ten times as long as it polled: a token that was tried for a minute is soon forgotten. */
@@ -133,32 +133,32 @@ export const toStatus = (
   { listed, problems }: Judged,
   now: number,
   staleAfterMs: number | undefined,
-): ConsumerStatus => ({ ...toConsumerJson(listed, now, staleAfterMs), problems });
+): ConsumerStatus => ({ ...consumerFactsOf(listed, now, staleAfterMs), problems });
 
 export interface Judged {
   readonly listed: ListedConsumer;
   readonly state: ConsumerState;
-  /** How long the oldest lead has been waiting. Null if none waits, or the consumer may not have it. */
-  readonly waitMs: number | null;
+  /** How long the oldest lead has been pending. Null if none is, or the consumer may not have it. */
+  readonly pendingMs: number | null;
   readonly problems: readonly ConsumerProblem[];
 }
 
 export function judge(listed: ListedConsumer, now: number, staleAfterMs: number | undefined): Judged {
   const state = consumerStateOf(listed, now, staleAfterMs);
-  const waitMs = waitOf(listed, now);
+  const pendingMs = pendingMsOf(listed, now);
   const problems: ConsumerProblem[] = [];
-  const pollProblem = pollProblemOf({ listed, state, waitMs }, now, staleAfterMs);
+  const pollProblem = pollProblemOf({ listed, state, pendingMs }, now, staleAfterMs);
   if (pollProblem) problems.push(pollProblem);
   if (state !== 'inactive' && hasSkipped(listed, now)) problems.push('leads-skipped');
   if (state !== 'inactive' && expiresSoon(listed, now)) problems.push('tokens-expiring');
   const hookState = listed.hook?.state ?? 'active';
   if (hookState === 'failing' || hookState === 'disabled') problems.push(`hooks-${hookState}`);
-  return { listed, state, waitMs, problems };
+  return { listed, state, pendingMs, problems };
 }
 
-function waitOf(listed: ListedConsumer, now: number): number | null {
+function pendingMsOf(listed: ListedConsumer, now: number): number | null {
   const { consumer, hook } = listed;
-  if (leadHookOf(listed)) return waitOfLeadHook(listed, now);
+  if (leadHookOf(listed)) return pendingMsOfLeadHook(listed, now);
   const { user, pendingSince = null } = pendingOf(listed) ?? {};
   if (!user || pendingSince === null || !mayPoll(user)) return null;
   // One whose events are not accepted cannot know of the lead: that is another problem.
@@ -170,35 +170,35 @@ function waitOf(listed: ListedConsumer, now: number): number | null {
 
 /** The most urgent one alone, so that the diagnosis names a consumer that does not poll as it should once. */
 function pollProblemOf(
-  { listed, state, waitMs }: Omit<Judged, 'problems'>,
+  { listed, state, pendingMs }: Omit<Judged, 'problems'>,
   now: number,
   staleAfterMs: number | undefined,
 ): ConsumerProblem | undefined {
   const { consumer } = listed;
   const lastStatus = consumer?.lastStatus ?? null;
   if (hasEnded(listed.hook?.state) && pendingOf(listed)?.pendingLeads) return 'token-revoked-in-use';
-  if (leadHookOf(listed)) return leadHookProblemOf(listed, waitMs);
+  if (leadHookOf(listed)) return leadHookProblemOf(listed, pendingMs);
   if (state === 'stale') return 'consumers-stale';
   if (consumer?.tokenEnded && state === 'active') return 'token-revoked-in-use';
   if (isAwaited(listed, now, staleAfterMs)) return 'consumers-awaited';
-  if (state === 'active' && lastStatus === RATE_LIMITED && waitMs !== null) return 'consumers-limited';
-  if (waitMs !== null && waitMs > maxWaitOf(listed) && !isForgotten(listed, state, now))
+  if (state === 'active' && lastStatus === RATE_LIMITED && pendingMs !== null) return 'consumers-limited';
+  if (pendingMs !== null && pendingMs > maxPendingMsOf(listed) && !isForgotten(listed, state, now))
     return 'leads-waiting';
   if (isStuck(listed, now, staleAfterMs)) return 'leads-waiting';
   return state === 'active' && isRefusal(lastStatus) ? 'consumers-refused' : undefined;
 }
 
 /** While it is failing or disabled, that is its problem. */
-function leadHookProblemOf({ announced, hook }: ListedConsumer, waitMs: number | null) {
+function leadHookProblemOf({ announced, hook }: ListedConsumer, pendingMs: number | null) {
   if (announced?.pendingLeads && !mayPoll(announced.user)) return 'consumers-refused';
-  return hook?.state === 'active' && (waitMs ?? 0) > MAX_HOOK_WAIT_MS ? 'leads-waiting' : undefined;
+  return hook?.state === 'active' && (pendingMs ?? 0) > MAX_HOOK_PENDING_MS ? 'leads-waiting' : undefined;
 }
 
 /** One with a webhook subscription gets an event for each lead: its interval does not matter. */
-function maxWaitOf({ consumer, hook }: ListedConsumer): number {
+function maxPendingMsOf({ consumer, hook }: ListedConsumer): number {
   if (hook || !consumer) return HOUR_MS;
   if (consumer.polls < MIN_POLLS) return Number.POSITIVE_INFINITY;
-  return Math.max(HOUR_MS, MAX_WAIT_INTERVALS * (consumer.intervalMs ?? 0));
+  return Math.max(HOUR_MS, MAX_PENDING_INTERVALS * (consumer.intervalMs ?? 0));
 }
 
 function isForgotten({ consumer }: ListedConsumer, state: ConsumerState, now: number): boolean {
@@ -241,7 +241,7 @@ export type Counts = { -readonly [Name in keyof ConsumersStatus]: ConsumersStatu
 
 export const noCounts = (): Counts => ({ ...NO_CONSUMERS, recorded: true, problems: noProblems() });
 
-export function addTo(counts: Counts, { listed, state, waitMs, problems }: Judged): void {
+export function addTo(counts: Counts, { listed, state, pendingMs, problems }: Judged): void {
   const { consumer } = listed;
   counts[state] += 1;
   for (const problem of problems) counts.problems[problem] += 1;
@@ -253,7 +253,7 @@ export function addTo(counts: Counts, { listed, state, waitMs, problems }: Judge
   if (state === 'active' && leadHookOf(listed)) counts.activeByWebhook += 1;
   if (state === 'inactive') return;
   if ((pendingOf(listed)?.pendingSince ?? null) !== null) counts.behind += 1;
-  counts.longestWaitSeconds = Math.max(counts.longestWaitSeconds, (waitMs ?? 0) / 1000);
+  counts.longestWaitSeconds = Math.max(counts.longestWaitSeconds, (pendingMs ?? 0) / 1000);
 }
 
 /** They need no attention at once. */

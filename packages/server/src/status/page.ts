@@ -193,12 +193,12 @@ function consumerCells(consumer: ConsumerStatus, report: StatusReport): Html[] {
         ]
       : [NOTHING, NOTHING]),
     positionOf(consumer, report),
-    waitingOf(consumer, report),
+    pendingOf(consumer, report),
   ];
 }
 
-const skippedOf = ({ skipped }: ConsumerStatus): Html =>
-  skipped === 0 ? NO_HTML : badge(`${countUpTo(skipped)} skipped`, true);
+const skippedOf = ({ skippedLeads }: ConsumerStatus): Html =>
+  skippedLeads === 0 ? NO_HTML : badge(`${countUpTo(skippedLeads)} skipped`, true);
 
 function expiryOf(consumer: ConsumerStatus, report: StatusReport): Html {
   const { tokenExpiresAt, tokenEnded, state, problems } = consumer;
@@ -215,7 +215,7 @@ const refusalOf = ({ lastStatus }: ConsumerStatus): Html =>
     ? badge(lastStatus)
     : NO_HTML;
 
-/** The later of both positions, as in `leadtap consumers`: all later leads are waiting. */
+/** The later of both positions, as in `leadtap consumers`: all later leads are pending. */
 function positionOf({ deliveredThrough, confirmedThrough }: ConsumerStatus, report: StatusReport): Html {
   const textOf = (time: string | null) => (time === null ? 'nothing' : timeText(time, report));
   const title = `delivered: ${textOf(deliveredThrough)}, confirmed: ${textOf(confirmedThrough)}`;
@@ -223,10 +223,10 @@ function positionOf({ deliveredThrough, confirmedThrough }: ConsumerStatus, repo
   return position ? exactTime(position, report, title) : html`<span title="${title}">none yet</span>`;
 }
 
-function waitingOf({ waiting, waitingSince }: ConsumerStatus, report: StatusReport): Html {
+function pendingOf({ pendingLeads, pendingSince }: ConsumerStatus, report: StatusReport): Html {
   const oldest =
-    waitingSince === null ? '' : `, oldest ${formatDuration(secondsSince(report, waitingSince))}`;
-  return html`${countUpTo(waiting)}${oldest}`;
+    pendingSince === null ? '' : `, oldest ${formatDuration(secondsSince(report, pendingSince))}`;
+  return html`${countUpTo(pendingLeads)}${oldest}`;
 }
 
 /** Its webhook subscription: the last event, and the state if that is not active. */

@@ -1,4 +1,4 @@
-/** Collects the facts about the installation, and lets the rules judge them: what `/status.json` contains and `/status` shows. */
+/** Collects the facts about the installation, and judges them by the rules: what `/status.json` contains and `/status` shows. */
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type HookStore, hookPages, listedStateOf } from '../hooks/store.ts';
@@ -6,7 +6,7 @@ import { type Clock, toIso, toIsoOrNull } from '../lib/clock.ts';
 import { withTimeout } from '../lib/timeout.ts';
 import type { Store } from '../store/store.ts';
 import { FAILING_LONG_S } from './consumer-problems.ts';
-import type { ConsumerSources } from './consumer-states.ts';
+import { type ConsumerSources, toConsumerJson } from './consumer-states.ts';
 import { ConsumersReader, NO_CONSUMERS } from './consumers.ts';
 import type { InstanceMemory } from './instance.ts';
 import { LeadSilence } from './lead-silence.ts';
@@ -65,6 +65,15 @@ function toReport(facts: Facts, { invocation, staleAfterMs }: StatusSources): St
   const { generatedAt, ...others } = facts;
   return { generatedAt, healthy, summary, good, note, problems, ...others };
 }
+
+/** What `/status.json` contains. */
+export const toStatusJson = (report: StatusReport): object => ({
+  ...report,
+  consumers: report.consumers && {
+    ...report.consumers,
+    listed: report.consumers.listed.map(toConsumerJson),
+  },
+});
 
 /** A part that fails or takes too long is missing; the others are there. */
 function createFactsReader(sources: StatusSources): () => Promise<Facts> {

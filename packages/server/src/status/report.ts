@@ -1,8 +1,11 @@
-/** The types of `/status.json`: the facts, and what the rules find in them. Its names are public. Times are ISO 8601 in UTC. */
+/**
+ * The facts, and what the rules find in them. The names are those of `/status.json`, which are public, except in `ConsumerStatus`.
+ * Times are ISO 8601 in UTC.
+ */
 import type { ProblemCode } from '@leadtap/contract';
 import type { ConsumerKey } from '../consumers/store.ts';
 import type { HookCounts } from '../hooks/store.ts';
-import type { toConsumerJson } from './consumer-states.ts';
+import type { consumerFactsOf } from './consumer-states.ts';
 
 /** Problems of single consumers. */
 export const CONSUMER_PROBLEMS = [
@@ -42,8 +45,11 @@ export interface StatusProblem {
   readonly docs: string;
 }
 
-/** One consumer: a token that polls or has a webhook subscription, a user whose tokens have no id, or a webhook subscription that sends leads. */
-export interface ConsumerStatus extends ReturnType<typeof toConsumerJson> {
+/**
+ * One consumer: a token that polls or has a webhook subscription, a user whose tokens have no id, or a webhook subscription that sends
+ * leads. `toConsumerJson` writes it with its public names.
+ */
+export interface ConsumerStatus extends ReturnType<typeof consumerFactsOf> {
   readonly problems: readonly ConsumerProblem[];
 }
 
@@ -62,9 +68,9 @@ export interface ConsumersStatus {
   readonly inactive: number;
   /** The number of consumers with each problem. */
   readonly problems: Readonly<Record<ConsumerProblem, number>>;
-  /** Those for which leads wait, also for a second, or while its user may not poll. Without inactive ones. */
+  /** Those with pending leads, also for a second, or while its user may not poll. Without inactive ones. */
   readonly behind: number;
-  /** How long the lead that waits longest for a consumer has been waiting. */
+  /** How long the lead that is pending longest for a consumer has been so. */
   readonly longestWaitSeconds: number;
   /** The last time in which no poll could be answered. */
   readonly downtime: { readonly from: string; readonly until: string } | null;
@@ -166,3 +172,6 @@ export interface StatusReport extends Facts, Diagnosis {
   /** `good` or `note`, and the messages of all problems. */
   readonly summary: string;
 }
+
+/** As a program reads it from `/status.json`, where consumers have their public names. */
+export type ReadReport = Omit<StatusReport, 'consumers'>;

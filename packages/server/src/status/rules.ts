@@ -12,10 +12,10 @@ import {
   describeExpiring,
   describeHook,
   describeLimited,
+  describePending,
   describeRefused,
   describeSkipped,
   describeStale,
-  describeWaiting,
   type Found,
   findAwaited,
   findConsumers,
@@ -68,9 +68,9 @@ const MAX_STAMPS_AHEAD_S = 60;
 const FAILED_MINUTES = 5;
 const MAX_BACKUP_AGE_DAYS = 7;
 
-/** The lead that has been waiting longest comes first. */
-const waitingSince = (consumer: ConsumerStatus): string =>
-  consumer.waitingSince ?? consumer.unconfirmedSince ?? '';
+/** The lead that has been pending longest comes first. */
+const pendingSinceOf = (consumer: ConsumerStatus): string =>
+  consumer.pendingSince ?? consumer.unconfirmedSince ?? '';
 
 /** The most urgent first. */
 export const RULES: readonly Rule[] = [
@@ -134,8 +134,8 @@ export const RULES: readonly Rule[] = [
       'Leads wait for a consumer for more than an hour and four of its usual intervals, or for a webhook for more than 2 minutes',
     guide:
       'It has stopped, or it polls and does not advance (it must follow the address in `Link` until a page is empty), or it has a webhook and never polls, or its webhook is not sent its leads because its host is not in `LEADTAP_HOOK_HOSTS`. For a webhook it is an error after an hour. Revoke tokens that are no longer needed.',
-    describe: describeWaiting,
-    sortKey: waitingSince,
+    describe: describePending,
+    sortKey: pendingSinceOf,
   }),
   consumerRule({
     name: 'consumers-limited',
@@ -144,7 +144,7 @@ export const RULES: readonly Rule[] = [
     guide:
       'Let it poll every 2 minutes, or with `Prefer: wait=50`. All tokens of a user share the limits. It is an error after 15 minutes.',
     describe: describeLimited,
-    sortKey: waitingSince,
+    sortKey: pendingSinceOf,
   }),
   {
     name: 'hooks-disabled',
@@ -336,8 +336,8 @@ export function findUrgent(
   return found.sort((a, b) => URGENCY.indexOf(a.severity) - URGENCY.indexOf(b.severity))[0];
 }
 
-/** Warnings with which leads may wait. */
-const WAITING_KINDS: readonly StatusProblem['kind'][] = [
+/** Warnings with which leads may be pending. */
+const PENDING_KINDS: readonly StatusProblem['kind'][] = [
   'leads-waiting',
   'consumers-refused',
   'consumers-limited',
@@ -357,7 +357,7 @@ export function conclude(
   if (has('error') || !consumers) return { healthy: false, good: null, note: null };
   if (!consumers.recorded) return nothingFound(null, 'Consumers are not recorded (LEADTAP_CONSUMERS=off).');
   if (has('unknown')) return { healthy: null, good: null, note: null };
-  if (problems.some(({ kind }) => WAITING_KINDS.includes(kind)))
+  if (problems.some(({ kind }) => PENDING_KINDS.includes(kind)))
     return { healthy: true, good: null, note: null };
   const { active, inactive, behind } = consumers;
   if (active === 0)

@@ -67,7 +67,7 @@ export const countUpTo = (count: number): string =>
   count >= MAX_PENDING_LEADS ? `${formatCount(MAX_PENDING_LEADS)}+` : formatCount(count);
 
 /** `1 lead waits`, `1,000+ leads wait` */
-export const waitingLeads = (count: number): string =>
+export const pendingText = (count: number): string =>
   count === 1 ? '1 lead waits' : `${countUpTo(count)} leads wait`;
 
 export function issueCommand({ userId, name }: Pick<ConsumerStatus, 'userId' | 'name'>): string {

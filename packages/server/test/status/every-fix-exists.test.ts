@@ -43,7 +43,7 @@ const consumer = (rest: Partial<ConsumerStatus>): ConsumerStatus => ({
   ...{ tokenId: 'token-1', name: 'zapier', userId: 'boss', companyId: 'acme', state: 'active' },
   ...{ tokenExpiresAt: null, firstPollAt: null, lastPollAt: '2026-03-02T09:00:00.000Z' },
   ...{ lastStatus: 200, usualIntervalSeconds: 60, confirmedThrough: null, deliveredThrough: null },
-  ...{ waiting: 0, waitingSince: null, skipped: 0, skippedSince: null, unconfirmedSince: null },
+  ...{ pendingLeads: 0, pendingSince: null, skippedLeads: 0, skippedSince: null, unconfirmedSince: null },
   ...{ isStuck: false, tokenEnded: null, isAwaited: false, problems: [], hook: null },
   ...rest,
 });
@@ -66,10 +66,10 @@ const facts = (rest: Partial<Facts> = {}): Facts => ({
       consumer({ problems: ['consumers-stale'], state: 'stale' }),
       consumer({ problems: ['consumers-stale'], state: 'stale' }),
       consumer({ problems: ['consumers-refused'], lastStatus: 403 }),
-      consumer({ problems: ['consumers-limited'], lastStatus: 429, waitingSince: YESTERDAY }),
-      consumer({ problems: ['leads-waiting'], waiting: 3, waitingSince: YESTERDAY }),
+      consumer({ problems: ['consumers-limited'], lastStatus: 429, pendingSince: YESTERDAY }),
+      consumer({ problems: ['leads-waiting'], pendingLeads: 3, pendingSince: YESTERDAY }),
       consumer({ problems: ['token-revoked-in-use'], tokenEnded: 'revoked' }),
-      consumer({ problems: ['leads-skipped'], skipped: 2 }),
+      consumer({ problems: ['leads-skipped'], skippedLeads: 2 }),
       consumer({ problems: ['tokens-expiring'], tokenExpiresAt: '2026-03-03T09:30:00.000Z' }),
     ],
   },
@@ -88,10 +88,10 @@ const withConsumers = (consumers: Partial<ConsumersStatus>): Facts => ({
 const PROBLEMS: readonly StatusProblem[] = [
   facts(),
   withConsumers({ listed: [consumer({ problems: ['consumers-limited'], lastStatus: 429 })] }),
-  withConsumers({ listed: [consumer({ problems: ['leads-waiting'], state: 'inactive', waiting: 3 })] }),
+  withConsumers({ listed: [consumer({ problems: ['leads-waiting'], state: 'inactive', pendingLeads: 3 })] }),
   withConsumers({
     listed: [
-      consumer({ problems: ['leads-waiting'], waiting: 3, hook: SENDING }),
+      consumer({ problems: ['leads-waiting'], pendingLeads: 3, hook: SENDING }),
       consumer({ problems: ['consumers-refused'], hook: SENDING }),
       consumer({
         ...{ problems: ['tokens-expiring'], tokenExpiresAt: '2026-03-03T09:30:00.000Z', hook: SENDING },
@@ -103,13 +103,13 @@ const PROBLEMS: readonly StatusProblem[] = [
     listed: [
       consumer({
         problems: ['leads-waiting'],
-        waiting: 3,
-        waitingSince: YESTERDAY,
+        pendingLeads: 3,
+        pendingSince: YESTERDAY,
         hook: { ...SENDING, isAllowed: false },
       }),
       consumer({
         ...{ problems: ['token-revoked-in-use'], tokenEnded: 'expired', tokenExpiresAt: YESTERDAY },
-        ...{ waiting: 3, confirmedThrough: YESTERDAY, hook: { ...SENDING, state: 'expired' } },
+        ...{ pendingLeads: 3, confirmedThrough: YESTERDAY, hook: { ...SENDING, state: 'expired' } },
       }),
     ],
   }),

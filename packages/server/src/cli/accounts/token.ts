@@ -356,7 +356,7 @@ const revoke = (
         : `Token ${id} was ${state}.`,
     );
     for (const tokenId of revoked) {
-      const line = describeWaitingLeads(tokenId, consumers ? consumers.get(tokenId) : undefined);
+      const line = describePendingLeads(tokenId, consumers ? consumers.get(tokenId) : undefined);
       if (line !== undefined) await writeLine(context.stderr, line);
     }
   });
@@ -365,7 +365,7 @@ const revoke = (
 const MAX_PENDING_LEADS = 1000;
 
 /** A new token begins without a position: what waited for the old one would be lost. */
-function describeWaitingLeads(tokenId: string, consumer: Consumer | undefined): string | undefined {
+function describePendingLeads(tokenId: string, consumer: Consumer | undefined): string | undefined {
   const position = consumer ? positionOf(consumer) : null;
   const count = consumer?.pendingLeads ?? 0;
   if (position === null || count === 0) return undefined;

@@ -7,6 +7,7 @@ import { formatDuration } from '../../lib/formats.ts';
 import { isAccepted } from '../../status/consumer-hooks.ts';
 import {
   type ConsumerSources,
+  consumerFactsOf,
   consumerStateOf,
   type ListedConsumer,
   leadHookOf,
@@ -119,7 +120,7 @@ export const consumerSourcesOf = async (store: Store, config: Config): Promise<C
 });
 
 const toJson = (listed: ListedConsumer, now: number, staleAfterMs: number | undefined) => ({
-  ...toConsumerJson(listed, now, staleAfterMs),
+  ...toConsumerJson(consumerFactsOf(listed, now, staleAfterMs)),
   polls: listed.consumer?.polls ?? 0,
   gaps: toGapsJson(listed.consumer?.gaps ?? []),
 });
@@ -132,7 +133,7 @@ function toRow(
 ): (string | null)[] {
   const { tokenId, name, userId, companyId, consumer, hook } = listed;
   const intervalMs = consumer?.intervalMs ?? null;
-  const waiting = pendingOf(listed)?.pendingLeads ?? (leadHookOf(listed) ? 0 : undefined);
+  const pendingLeads = pendingOf(listed)?.pendingLeads ?? (leadHookOf(listed) ? 0 : undefined);
   const ago = (time: number): string => `${formatDuration((now - time) / 1000)} ago`;
   const leadHook = leadHookOf(listed);
   const sent = leadHook ? `leads to ${leadHook.host}` : 'event';
@@ -140,7 +141,7 @@ function toRow(
   const lastEvent = hook?.lastEventAt ? `${sent}${tried} ${ago(hook.lastEventAt)}` : `no ${sent} yet`;
   return [
     ...[tokenId, name, userId, consumerStateOf(listed, now, staleAfterMs)],
-    waiting === MAX_PENDING_LEADS ? `${MAX_PENDING_LEADS}+` : (waiting?.toString() ?? null),
+    pendingLeads === MAX_PENDING_LEADS ? `${MAX_PENDING_LEADS}+` : (pendingLeads?.toString() ?? null),
     consumer ? ago(consumer.lastPollAt) : leadHook ? null : 'never',
     consumer ? String(consumer.lastStatus) : null,
     intervalMs === null ? null : formatDuration(intervalMs / 1000),

@@ -5,7 +5,7 @@ import { VERSION } from '../../lib/version.ts';
 import { COMMAND_TIMEOUTS, engineOf, openStore } from '../../open-store.ts';
 import { InstanceMemory } from '../../status/instance.ts';
 import { createStatusReader } from '../../status/read-status.ts';
-import type { StatusReport } from '../../status/report.ts';
+import type { ReadReport, StatusReport } from '../../status/report.ts';
 import { STATUS_TIMEOUTS, type StatusTimeouts } from '../../status/timeouts.ts';
 import { type CommandContext, hooksOf } from '../context.ts';
 import { type Finding, ok } from './finding.ts';
@@ -19,7 +19,7 @@ const invocation = 'leadtap';
 export async function readReport(
   config: Config,
   { clock, signal }: CommandContext,
-  instance: StatusReport | undefined,
+  instance: ReadReport | undefined,
 ): Promise<StatusReport> {
   const { database, staleAfterMs } = config;
   const { file, backupTimes } = engineOf(database);
@@ -52,7 +52,7 @@ export async function readReport(
 }
 
 /** What only the instance knows. */
-const factsOf = (instance: StatusReport) => ({
+const factsOf = (instance: ReadReport) => ({
   ...(!instance.database.reachable && { database: instance.database }),
   startedAt: instance.startedAt,
   redis: instance.redis,
