@@ -11,7 +11,6 @@ import {
   laterOf,
   MIN_DOWNTIME_MS,
   type PollSummary,
-  type SentRange,
   storableExpiry,
 } from './store.ts';
 
@@ -25,22 +24,23 @@ export interface RecorderOptions {
   readonly maxConsumers?: number;
 }
 
-/** The polls of a consumer. The first range that was sent is in two fields, as most clients have only one: an array costs more. */
+/** The polls of a consumer. */
 type Entry = { -readonly [Key in keyof Omit<PollSummary, 'sent' | 'writtenAt'>]: PollSummary[Key] } & {
-  sentAfter: number;
-  sentThrough: number;
-  otherSent: SentRange[] | undefined;
+  /** As in `PollSummary`, but from before all times instead of null. */
+  sent: readonly { after: number; through: number }[];
 };
 
 const FLUSH_MS = 5000;
 /** A database that hangs must not delay the stop. */
 const MAX_CLOSE_MS = 2000;
-/** About 15 MB. Only consumers that have polled within the last seconds are in memory. */
+/** About 25 MB. Only consumers that have polled within the last seconds are in memory. */
 const MAX_CONSUMERS = 50_000;
 /** Of refused tokens, whose ids any client can make up. */
 const MAX_REFUSED_CONSUMERS = 1000;
-/** Further ones count as not sent. */
-const MAX_OTHER_RANGES = 8;
+/** Of an entry. Further ones count as not sent. */
+const MAX_RANGES = 9;
+/** One array for all entries: most polls are empty. */
+const NOTHING_SENT: Entry['sent'] = [];
 /** The database is tried so often after a 503. */
 const RETRY_MS = 1000;
 /** A transaction of this size takes about 3 ms, in which SQLite answers no poll; with ten gaps for each of them, up to 60 ms. */
@@ -223,9 +223,7 @@ export class ConsumerRecorder implements PollRecorder {
       heldUntil: null,
       confirmedThrough: null,
       deliveredThrough: null,
-      sentAfter: Number.NaN,
-      sentThrough: Number.NaN,
-      otherSent: undefined,
+      sent: NOTHING_SENT,
     };
     this.#entries.set(key, entry);
     this.#schedule();
@@ -307,8 +305,6 @@ const isUserId = (userId: string): boolean => userId.length <= MAX_USER_ID_LENGT
 
 /** Without a spread, which takes longer than the rest of it. */
 function toSummary(entry: Entry, writtenAt: number): PollSummary {
-  const { sentAfter, sentThrough, otherSent = [] } = entry;
-  const hasSent = !Number.isNaN(sentThrough);
   return {
     userId: entry.userId,
     tokenId: entry.tokenId,
@@ -321,11 +317,9 @@ function toSummary(entry: Entry, writtenAt: number): PollSummary {
     heldUntil: entry.heldUntil,
     confirmedThrough: entry.confirmedThrough,
     deliveredThrough: entry.deliveredThrough,
-    sent: hasSent ? [{ after: toAfter(sentAfter), through: sentThrough }, ...otherSent] : [],
+    sent: entry.sent.map(({ after, through }) => ({ after: after < MIN_TIME ? null : after, through })),
   };
 }
-
-const toAfter = (time: number): number | null => (time < MIN_TIME ? null : time);
 
 function addPage(
   entry: Entry,
@@ -342,16 +336,13 @@ function addPage(
 }
 
 function addSent(entry: Entry, after: number, through: number): void {
-  if (Number.isNaN(entry.sentThrough)) {
-    entry.sentAfter = after;
-    entry.sentThrough = through;
-  } else if (after <= entry.sentThrough && through >= entry.sentAfter) {
-    entry.sentAfter = Math.min(entry.sentAfter, after);
-    entry.sentThrough = Math.max(entry.sentThrough, through);
-  } else {
-    entry.otherSent ??= [];
-    if (entry.otherSent.length < MAX_OTHER_RANGES) entry.otherSent.push({ after: toAfter(after), through });
+  for (const range of entry.sent) {
+    if (after > range.through || through < range.after) continue;
+    range.after = Math.min(range.after, after);
+    range.through = Math.max(range.through, through);
+    return;
   }
+  if (entry.sent.length < MAX_RANGES) entry.sent = [...entry.sent, { after, through }];
 }
 
 /**
