@@ -2,7 +2,7 @@
 import { computed, effect, signal } from '@preact/signals';
 import { arrivedCount, leads } from './feed.ts';
 import { focusDetail } from './leads/detail.tsx';
-import { waitingCount } from './leads/history.ts';
+import { hiddenCount } from './leads/history.ts';
 import { isPaused } from './leads/pause.ts';
 import { itemOf } from './leads/selection.ts';
 import { open } from './router.ts';
@@ -20,7 +20,7 @@ document.addEventListener('visibilitychange', () => {
 
 /** For title and icon, which are all that is visible of a tab in the background. */
 export const unseenCount = computed(() => {
-  if (isPaused.value) return waitingCount.value;
+  if (isPaused.value) return hiddenCount.value;
   return isHidden.value ? Math.max(0, arrivedCount.value - seenCount.value) : 0;
 });
 

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { type FeedState, feedState, leads } from './feed.ts';
-import { waitingCount } from './leads/history.ts';
+import { hiddenCount } from './leads/history.ts';
 import { isPaused, togglePause } from './leads/pause.ts';
 import { Plot } from './leads/plot.tsx';
 import { explain } from './problem.tsx';
@@ -24,7 +24,7 @@ export function StatusLine({ tab, isCovered }: StatusLineProps): JSX.Element {
       <p>
         <span class={`pulse ${isStill ? 'paused' : state.kind}`} aria-hidden="true" />
         <span role="status">{isStill ? 'paused' : wordsOf(state)}</span>
-        {isPaused.value && !isStopped && <span class="waiting-leads">{waitingCount} new</span>}
+        {isPaused.value && !isStopped && <span class="new-leads">{hiddenCount} new</span>}
         {/* The overview has it, too. */}
         {tab !== 'overview' && newest && (
           <span class="last-lead">

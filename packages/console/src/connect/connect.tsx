@@ -107,7 +107,7 @@ const issueCommand = (userId = 'ID', name: string): string =>
 
 function Guide({ tile }: { readonly tile: Tile }): JSX.Element {
   const { id, name } = tile;
-  // Steps that change while somebody reads them would be worse than a moment without them.
+  // Steps that change while the visitor reads them would be worse than a moment without them.
   const all = hasHooks.value === undefined ? undefined : guides.value;
   const guide = all?.[hasHooks.value ? 'withHooks' : 'withoutHooks'].find((platform) => platform.id === id);
   return (
@@ -120,7 +120,7 @@ function Guide({ tile }: { readonly tile: Tile }): JSX.Element {
       </h1>
       {id === ANY_URL.id && <AnyUrl />}
       {session.value ? (
-        <FirstPoll name={name} waitingText={waitingText(name, guide)} isPrimary={id !== ANY_URL.id} />
+        <FirstPoll name={name} noPollText={noPollText(name, guide)} isPrimary={id !== ANY_URL.id} />
       ) : (
         <WithoutToken name={name} />
       )}
@@ -137,7 +137,7 @@ function Guide({ tile }: { readonly tile: Tile }): JSX.Element {
   );
 }
 
-function waitingText(name: string, guide: Platform | undefined): string {
+function noPollText(name: string, guide: Platform | undefined): string {
   if (name === ANY_URL.name) return 'Subscribe an address, then send a test lead and see it arrive.';
   const token = `the first poll with a token named “${name}”`;
   return `Waiting for ${guide?.webhook ? `the address that you subscribe below, or for ${token}` : token}…`;

@@ -10,7 +10,7 @@ import {
   useConsumerList,
 } from '../consumers/consumer-list.ts';
 import { ConsumerRow } from '../consumers/consumer-row.tsx';
-import { chosenKeys, isNamedTwice, keyOf, tokenOf } from '../consumers/expected.ts';
+import { chosenKeys, consumerKeyOf, isNamedTwice, tokenOf } from '../consumers/expected.ts';
 import { ListDelay } from '../consumers/who-has-it.tsx';
 import { Problem } from '../problem.tsx';
 import { TestLead } from '../test-lead/test-lead.tsx';
@@ -25,13 +25,13 @@ interface FirstPollProps {
   /** The platform that is being connected. Its token has this name, unless the visitor says otherwise. */
   readonly name: string;
   /** What is waited for. */
-  readonly waitingText: string;
+  readonly noPollText: string;
   /** Whether the test lead is the main button of the page. */
   readonly isPrimary: boolean;
 }
 
 /** Turns green when the consumer of the platform has got an answer, or an event. The others are listed. */
-export function FirstPoll({ name, waitingText, isPrimary }: FirstPollProps): JSX.Element {
+export function FirstPoll({ name, noPollText, isPrimary }: FirstPollProps): JSX.Element {
   const round = useSignal(0);
   const isEnded = useSignal(false);
   useEffect(() => {
@@ -58,7 +58,7 @@ export function FirstPoll({ name, waitingText, isPrimary }: FirstPollProps): JSX
           </ul>
         ) : (
           <p>
-            {OTHER_TEXTS[list.kind] ?? waitingText}
+            {OTHER_TEXTS[list.kind] ?? noPollText}
             {isNamedTwice(consumers, name) && ' Several have this name: choose below which one is meant.'}
           </p>
         )}
@@ -108,7 +108,7 @@ function Others({ consumers, name, expected }: OthersProps): JSX.Element | null 
       <summary>{expected ? 'Other automations' : 'Automations'} of this user</summary>
       <ul class="consumers">
         {others.map((consumer) => (
-          <ConsumerRow key={keyOf(consumer)} consumer={consumer} />
+          <ConsumerRow key={consumerKeyOf(consumer)} consumer={consumer} />
         ))}
       </ul>
       <label>
@@ -121,7 +121,7 @@ function Others({ consumers, name, expected }: OthersProps): JSX.Element | null 
         >
           <option value="">the one named {name}</option>
           {consumers.map((consumer) => (
-            <option key={keyOf(consumer)} value={keyOf(consumer)}>
+            <option key={consumerKeyOf(consumer)} value={consumerKeyOf(consumer)}>
               {visible(labelOf(consumer, consumers))}
             </option>
           ))}

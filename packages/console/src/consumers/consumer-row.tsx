@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import { useId } from 'preact/hooks';
 import { unsubscribe } from '../connect/subscriptions.ts';
 import { Text, visible } from '../text.tsx';
-import { keyOf } from './expected.ts';
+import { consumerKeyOf } from './expected.ts';
 
 export type Level = Consumer['level'];
 
@@ -119,7 +119,7 @@ export function ConsumerRows({ consumers }: { readonly consumers: readonly Consu
   const renderRows = (shown: readonly Consumer[]) => (
     <ul class="consumers">
       {shown.map((consumer) => (
-        <ConsumerRow key={keyOf(consumer)} consumer={consumer} />
+        <ConsumerRow key={consumerKeyOf(consumer)} consumer={consumer} />
       ))}
     </ul>
   );

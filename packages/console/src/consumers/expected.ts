@@ -14,7 +14,7 @@ effect(() => {
 });
 
 /** A webhook that gets leads is a consumer of its own, beside its token. */
-export const keyOf = ({ tokenId, hook }: Consumer): string => hook?.id ?? tokenId ?? 'no id';
+export const consumerKeyOf = ({ tokenId, hook }: Consumer): string => hook?.id ?? tokenId ?? 'no id';
 
 const isNamed = ({ name }: Consumer, platform: string): boolean =>
   name?.trim().toLowerCase() === platform.toLowerCase();
@@ -26,7 +26,7 @@ export const isNamedTwice = (consumers: readonly Consumer[], platform: string): 
 /** The token of the platform has its name, unless the visitor says otherwise. */
 export function tokenOf(consumers: readonly Consumer[], platform: string): Consumer | undefined {
   const chosen = chosenKeys.value[platform] ?? '';
-  if (chosen !== '') return consumers.find((consumer) => keyOf(consumer) === chosen);
+  if (chosen !== '') return consumers.find((consumer) => consumerKeyOf(consumer) === chosen);
   if (isNamedTwice(consumers, platform)) return undefined;
   return consumers.find((consumer) => isNamed(consumer, platform));
 }

@@ -9,7 +9,7 @@ import { hrefOf } from '../router.ts';
 import { Text, visible } from '../text.tsx';
 import { consumerList, isListOlderThan, listDelay, useConsumerList } from './consumer-list.ts';
 import { ConsumerName } from './consumer-row.tsx';
-import { keyOf } from './expected.ts';
+import { consumerKeyOf } from './expected.ts';
 
 const INTERVAL_MS = 30_000;
 /** For a list that may be older than the lead. */
@@ -65,7 +65,7 @@ export function LeadChips({ consumers, lead }: LeadChipsProps): JSX.Element {
   const openKey = useSignal('');
   const id = useId();
   const chips = consumers
-    .map((consumer) => ({ consumer, key: keyOf(consumer), ...describe(consumer, lead) }))
+    .map((consumer) => ({ consumer, key: consumerKeyOf(consumer), ...describe(consumer, lead) }))
     .filter(({ consumer, hasLead }) => consumer.level !== 'inactive' || hasLead);
   const opened = chips.find(({ key }) => key === openKey.value);
   if (chips.length === 0)
@@ -114,7 +114,7 @@ interface Description {
   readonly sentence: string;
 }
 
-/** The rule is that of the contract. Why a lead waits is what the service says about the consumer. */
+/** The rule is that of the contract. Why a lead is pending is in the message of the service about the consumer. */
 function describe(consumer: Consumer, lead: WhoHasItProps['lead']): Description {
   const { confirmedThrough, pendingLeads, level, message, fix } = consumer;
   switch (leadStateOf(consumer, lead)) {

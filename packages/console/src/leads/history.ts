@@ -22,10 +22,10 @@ import { type FindQuery, type FoundLeads, findLeads } from './find.ts';
 export const listed = signal<readonly Lead[]>([]);
 const seenCount = signal(0);
 
-/** Leads that wait above a list that is scrolled: inserting them would move what the visitor reads. */
-export const waitingCount = computed(() => Math.max(0, arrivedCount.value - seenCount.value));
+/** New leads that are not in the list while it is scrolled: inserting them would move what the visitor reads. */
+export const hiddenCount = computed(() => Math.max(0, arrivedCount.value - seenCount.value));
 
-/** Shows the leads that wait. */
+/** Inserts the new leads into the list. */
 export const showAll = (): void =>
   batch(() => {
     listed.value = leads.value;

@@ -23,13 +23,13 @@ import {
   day,
   filterText,
   hasMore,
+  hiddenCount,
   loadedLeads,
   loading,
   search,
   showDay,
   showNewest,
   view,
-  waitingCount,
 } from './history.ts';
 import { DAY_ID, Keyboard } from './keyboard.tsx';
 import { LeadList } from './list.tsx';
@@ -223,7 +223,7 @@ function DayNotice({ day: { start, end } }: { readonly day: Day }): JSX.Element 
         {ofDay < list.length && ' Older ones follow.'}
       </p>
       <button type="button" onClick={leave}>
-        Back to the newest{waitingCount.value > 0 ? ` (${waitingCount.value} new)` : ''}
+        Back to the newest{hiddenCount.value > 0 ? ` (${hiddenCount.value} new)` : ''}
       </button>
     </div>
   );

@@ -11,12 +11,12 @@ import {
   day,
   filterText,
   hasMore,
+  hiddenCount,
   isFull,
   loading,
   loadMore,
   showAll,
   view,
-  waitingCount,
 } from './history.ts';
 import { FULL_TEXT, LoadOlder, searchedText } from './loading.tsx';
 import { isPaused } from './pause.ts';
@@ -91,10 +91,10 @@ export function LeadList(): JSX.Element {
   };
   return (
     <div class="list">
-      {waitingCount.value > 0 && !day.value && (
+      {hiddenCount.value > 0 && !day.value && (
         <button type="button" class="pill primary" onClick={toTop}>
           <span aria-hidden="true">↑ </span>
-          {waitingCount} new
+          {hiddenCount} new
         </button>
       )}
       {shownLeads.value.length > 0 ? (

@@ -1,7 +1,7 @@
 import { effect, signal } from '@preact/signals';
 import { feedState } from '../feed.ts';
 
-/** Whether the visitor has asked that new leads wait above the list. The feed goes on: only the list stands still. Afterwards, a list at its top shows them. */
+/** Whether the visitor has paused the list. The feed continues; after the pause, a list at its top shows the new leads. */
 export const isPaused = signal(false);
 
 export function togglePause(): void {

@@ -63,12 +63,12 @@ class ComparedTable<Row extends object> {
   /** New rows, and rows with other values than the stored ones. */
   readonly changed: Row[] = [];
   readonly count = { created: 0, updated: 0, unchanged: 0 };
-  readonly #keyOf: (row: Row) => string;
+  readonly #idOf: (row: Row) => string;
   readonly #stored: ReadonlyMap<string, Row>;
 
-  constructor(stored: readonly Row[], keyOf: (row: Row) => string) {
-    this.#keyOf = keyOf;
-    this.#stored = new Map(stored.map((row) => [keyOf(row), row]));
+  constructor(stored: readonly Row[], idOf: (row: Row) => string) {
+    this.#idOf = idOf;
+    this.#stored = new Map(stored.map((row) => [idOf(row), row]));
   }
 
   find(key: string): Row | undefined {
@@ -76,7 +76,7 @@ class ComparedTable<Row extends object> {
   }
 
   add(row: Row): void {
-    const stored = this.find(this.#keyOf(row));
+    const stored = this.find(this.#idOf(row));
     const isUnchanged = isDeepStrictEqual(stored, row);
     this.count[stored === undefined ? 'created' : isUnchanged ? 'unchanged' : 'updated'] += 1;
     if (!isUnchanged) this.changed.push(row);

@@ -251,12 +251,12 @@ function* readPlaces(sql: Statements, companies: readonly CompanyRow[]): SqlTask
   }));
 }
 
-function groupBy<Row>(rows: readonly Row[], keyOf: (row: Row) => string): Map<string, Row[]> {
+function groupBy<Row>(rows: readonly Row[], groupOf: (row: Row) => string): Map<string, Row[]> {
   const groups = new Map<string, Row[]>();
   for (const row of rows) {
-    const group = groups.get(keyOf(row));
+    const group = groups.get(groupOf(row));
     if (group) group.push(row);
-    else groups.set(keyOf(row), [row]);
+    else groups.set(groupOf(row), [row]);
   }
   return groups;
 }

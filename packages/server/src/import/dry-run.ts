@@ -15,7 +15,7 @@ export interface NewLeads extends LeadPlace {
   readonly count: number;
 }
 
-const keyOf = ({ companyId }: LeadInput, id: string): string =>
+const hashId = ({ companyId }: LeadInput, id: string): string =>
   hash('sha256', idInCompany(companyId, id), 'base64url').slice(0, 12);
 
 type PlanningStore = Pick<Store, 'planLeads' | 'findPlacementProblems'>;
@@ -46,7 +46,7 @@ export class DryRun {
   #count(lead: LeadInput, plan: PlannedLead | undefined): LeadResult {
     if (plan === undefined) throw new Error('the store returned fewer plans than it was given leads');
     // An earlier line of the file may add the lead that this one updates.
-    const isAddedBefore = lead.id !== undefined && this.#newIds.has(keyOf(lead, lead.id));
+    const isAddedBefore = lead.id !== undefined && this.#newIds.has(hashId(lead, lead.id));
     const needsContent = plan.kind === 'rejected' && plan.problem.reason === 'no-content';
     if (plan.kind === 'rejected' && !(needsContent && isAddedBefore)) return plan;
     const isNew = plan.kind === 'added' && !isAddedBefore;
@@ -56,7 +56,7 @@ export class DryRun {
 
   #addNew(lead: LeadInput, { branchId, departmentId }: LeadPlace): void {
     const { companyId, id } = lead;
-    if (id !== undefined && this.#newIds.size < MAX_REMEMBERED_IDS) this.#newIds.add(keyOf(lead, id));
+    if (id !== undefined && this.#newIds.size < MAX_REMEMBERED_IDS) this.#newIds.add(hashId(lead, id));
     const key = JSON.stringify([companyId, branchId, departmentId]);
     const count = (this.#newLeads.get(key)?.count ?? 0) + 1;
     this.#newLeads.set(key, { companyId, branchId, departmentId, count });

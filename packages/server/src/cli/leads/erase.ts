@@ -130,7 +130,7 @@ async function findLeads(
     );
   const byContact =
     emails.length + phones.length === 0 ? [] : await scanLeads(removal, { emails, phones }, company, context);
-  const leads = new Map([...byId, ...byContact].map((lead) => [keyOf(lead), lead]));
+  const leads = new Map([...byId, ...byContact].map((lead) => [stampKey(lead), lead]));
   if (leads.size === 0)
     throw new Failure(
       'not-found',
@@ -140,7 +140,7 @@ async function findLeads(
   return [...leads.values()];
 }
 
-const keyOf = ({ companyId, createdAt }: RemovableLead): string => JSON.stringify([companyId, createdAt]);
+const stampKey = ({ companyId, createdAt }: RemovableLead): string => JSON.stringify([companyId, createdAt]);
 
 async function scanLeads(
   removal: LeadRemoval,
