@@ -1,7 +1,6 @@
 /** The consumers in a database: how far each token has come. */
 
-import type { User } from '../accounts/records.ts';
-import { selectVisibleLeads, unionVisibleLeads } from '../leads/access.ts';
+import { type PollingUser, selectVisibleLeads, unionVisibleLeads } from '../leads/access.ts';
 import {
   BEFORE_ALL_TIMES,
   type ColumnType,
@@ -246,7 +245,7 @@ const prepareSql = (dialect: Dialect) => {
 
 type Statements = ReturnType<typeof prepareSql>;
 
-interface ListedRow extends StoredConsumer, Omit<User, 'id' | 'email' | 'name'> {
+interface ListedRow extends StoredConsumer, Omit<PollingUser, 'id'> {
   /** Of the token. */
   readonly name: string | null;
   readonly tokenIssuedAt: number | null;
@@ -259,7 +258,7 @@ interface ListedRow extends StoredConsumer, Omit<User, 'id' | 'email' | 'name'> 
 }
 
 /** The count is null for a user who may see no lead. */
-type PendingRow = Consumer['user'] & {
+type PendingRow = PollingUser & {
   readonly pendingLeads: number | null;
   readonly pendingSince: number | null;
 };

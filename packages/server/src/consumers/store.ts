@@ -3,8 +3,10 @@
  * positions of a consumer and its gaps say for every lead whether the consumer has it; no row per lead is needed.
  */
 
-import type { User, VerifiedToken } from '../accounts/records.ts';
+import type { VerifiedToken } from '../accounts/records.ts';
+import type { PollingUser } from '../leads/access.ts';
 import { MAX_TIME } from '../lib/clock.ts';
+
 /** All leads after `after` and up to `through`. Null: from the first lead. */
 export interface SentRange {
   readonly after: number | null;
@@ -102,7 +104,7 @@ export interface Consumer extends ConsumerPosition {
   readonly name: string | null;
   /** Null: the token was not issued here. An identity provider replaces its tokens by itself. */
   readonly tokenIssuedAt: number | null;
-  readonly user: Omit<User, 'email' | 'name'>;
+  readonly user: PollingUser;
   /** The number of leads that the consumer may see and that are later than both positions, at most `maxPendingLeads`. */
   readonly pendingLeads: number;
   /** The `createdAt` of the first of them. */
