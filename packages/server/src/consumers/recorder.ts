@@ -171,7 +171,7 @@ export class ConsumerRecorder implements PollRecorder {
     try {
       await this.#store.recordStop(this.#options.clock());
     } catch {
-      // The last poll then tells about when it was.
+      // The time of the last poll is then used instead.
     }
   }
 

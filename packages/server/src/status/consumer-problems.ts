@@ -138,7 +138,7 @@ function lastRefusalOf(
   consumer: ConsumerStatus,
 ): { readonly text: string; readonly fixes: Fixes } | undefined {
   if (!isRefusal(consumer.lastStatus)) return undefined;
-  // Only the instance that refused it knows the code.
+  // Only the instance that refused it has the code.
   const code = refusals.find(
     ({ status, consumers }) =>
       status === consumer.lastStatus && consumers.some((other) => isSameConsumer(other, consumer)),
@@ -276,7 +276,7 @@ export const describeRefused: DescribeConsumer = (consumer, moment) => {
   return { message: messageOf(consumer, row), row, ...fixes };
 };
 
-/** The tokens of removed users are no consumers any more. Only the instance that refuses them knows that they are used. */
+/** The tokens of removed users are no consumers any more. Only the instance that refuses them has counted them. */
 export function findRefusedWithoutUser(facts: Facts): Found | undefined {
   for (const { code, status, consumers } of facts.refusals) {
     if (code !== 'user-not-found' && code !== 'token-revoked') continue;
@@ -355,7 +355,7 @@ export const describeAwaited = ({ lastPollAt }: ConsumerStatus, moment: Moment):
   userFix: 'Wait for its next poll.',
 });
 
-/** All of them together: it is not their fault. */
+/** All of them together: the cause is the service or its clock. */
 export function findAwaited(facts: Facts): Found | undefined {
   const { downtime = null, listed = [], problems } = facts.consumers ?? {};
   const count = problems?.['consumers-awaited'] ?? 0;

@@ -102,11 +102,11 @@ function silentSince(consumer: PollTimes, now: number, chosenMs?: number): numbe
 export function silenceOf(listed: ListedConsumer, now: number, chosenMs?: number): number {
   const { consumer, hook } = listed;
   if (!consumer) return leadHookOf(listed) ? (pendingMsOfLeadHook(listed, now) ?? 0) : 0;
-  const since = silentSince(consumer, now, chosenMs);
-  if (!hook) return now - since;
+  const silentFrom = silentSince(consumer, now, chosenMs);
+  if (!hook) return now - silentFrom;
   const { pendingSince, user } = consumer;
   if (pendingSince === null || !mayPoll(user)) return 0;
-  return now - Math.max(since, Math.min(pendingSince, now));
+  return now - Math.max(silentFrom, Math.min(pendingSince, now));
 }
 
 /** How long the oldest lead has been pending for a hook that sends leads. Null: none is, or its user may not poll. */
@@ -124,8 +124,8 @@ export const isAwaited = (listed: ListedConsumer, now: number, chosenMs?: number
   const { consumer } = listed;
   if (!consumer || !canBeStale(consumer)) return false;
   if (consumer.lastPollAt > now + MAX_CLOCK_SKEW_MS) return true;
-  const since = silentSince(consumer, now, chosenMs);
-  return since > seenAt(consumer, now) && consumerStateOf(listed, now, chosenMs) === 'active';
+  const silentFrom = silentSince(consumer, now, chosenMs);
+  return silentFrom > seenAt(consumer, now) && consumerStateOf(listed, now, chosenMs) === 'active';
 };
 
 /**
@@ -214,7 +214,7 @@ function endOf({ hook }: ListedConsumer): TokenEnd | undefined {
   return hook?.state === 'expired' && sendsLeads(hook) ? hook.state : undefined;
 }
 
-/** Accepted leads are confirmed. Those from before the subscription are not its concern. */
+/** Accepted leads are confirmed. Those from before the subscription are not sent. */
 export const positionOfLeadHook = (hook: ConsumerHook | undefined) =>
   hook && {
     firstPollAt: hook.createdAt,
@@ -253,7 +253,7 @@ export async function* consumerPages(
   do {
     page = await consumers.list({ ...query, after: page.at(-1), limit: CONSUMERS_PER_PAGE });
     yield page;
-    // SQLite reads without waiting. Polls are answered between two pages.
+    // SQLite reads synchronously. Polls are answered between two pages.
     await setImmediate();
   } while (page.length === CONSUMERS_PER_PAGE);
 }
@@ -278,7 +278,7 @@ export async function* listedConsumerPages(
       ? await consumers.findPending({ userId, since: startOf(hook), maxPendingLeads })
       : undefined;
     others.push({ userId, tokenId, name, companyId, consumer: undefined, announced, hook });
-    // SQLite reads without waiting.
+    // SQLite reads synchronously.
     await setImmediate();
   }
   yield others;

@@ -1,4 +1,4 @@
-/** The consumers as the diagnosis sees them: all are judged and counted, the most urgent are listed. */
+/** The consumers in the diagnosis: all are judged and counted, the most urgent are listed. */
 import { setImmediate } from 'node:timers/promises';
 import { isSameConsumer, positionOf } from '../consumers/store.ts';
 import { hasEnded } from '../hooks/store.ts';
@@ -44,9 +44,9 @@ const MAX_HOOK_PENDING_MS = 2 * 60_000;
 const MAX_PENDING_INTERVALS = 4;
 /** Fewer are a person who tries a token, not an automation. */
 const MIN_POLLS = 3;
-/** The leads of a consumer that has stopped count for ten times as long as it polled: a token that was tried for a minute is soon forgotten. */
-const REMEMBERED_SHARE = 10;
-const MAX_REMEMBERED_MS = 30 * DAY_MS;
+/** The leads of a consumer that has stopped count for ten times as long as it polled: a token that was tried for a minute soon counts no more. */
+const COUNTED_SHARE = 10;
+const MAX_COUNTED_MS = 30 * DAY_MS;
 const SKIPPED_MS = 7 * DAY_MS;
 
 export const NO_CONSUMERS: ConsumersStatus = {
@@ -161,10 +161,10 @@ function pendingMsOf(listed: ListedConsumer, now: number): number | null {
   if (leadHookOf(listed)) return pendingMsOfLeadHook(listed, now);
   const { user, pendingSince = null } = pendingOf(listed) ?? {};
   if (!user || pendingSince === null || !mayPoll(user)) return null;
-  // One whose events are not accepted cannot know of the lead: that is another problem.
+  // If its events are not accepted, that is the problem.
   if (!consumer) return hook?.state === 'active' ? now - pendingSince : null;
   if (positionOf(consumer) === null) return null;
-  // The time in which no poll could be answered is not its fault.
+  // The time in which no poll could be answered does not count.
   return Math.max(0, now - Math.max(pendingSince, consumer.downtime?.availableSince ?? 0));
 }
 
@@ -182,7 +182,7 @@ function pollProblemOf(
   if (consumer?.tokenEnded && state === 'active') return 'token-revoked-in-use';
   if (isAwaited(listed, now, staleAfterMs)) return 'consumers-awaited';
   if (state === 'active' && lastStatus === RATE_LIMITED && pendingMs !== null) return 'consumers-limited';
-  if (pendingMs !== null && pendingMs > maxPendingMsOf(listed) && !isForgotten(listed, state, now))
+  if (pendingMs !== null && pendingMs > maxPendingMsOf(listed) && !hasStoppedLongAgo(listed, state, now))
     return 'leads-waiting';
   if (isStuck(listed, now, staleAfterMs)) return 'leads-waiting';
   return state === 'active' && isRefusal(lastStatus) ? 'consumers-refused' : undefined;
@@ -201,10 +201,10 @@ function maxPendingMsOf({ consumer, hook }: ListedConsumer): number {
   return Math.max(HOUR_MS, MAX_PENDING_INTERVALS * (consumer.intervalMs ?? 0));
 }
 
-function isForgotten({ consumer }: ListedConsumer, state: ConsumerState, now: number): boolean {
+function hasStoppedLongAgo({ consumer }: ListedConsumer, state: ConsumerState, now: number): boolean {
   if (state !== 'inactive' || !consumer) return false;
   const { firstPollAt, lastPollAt } = consumer;
-  return now - lastPollAt > Math.min(MAX_REMEMBERED_MS, (lastPollAt - firstPollAt) * REMEMBERED_SHARE);
+  return now - lastPollAt > Math.min(MAX_COUNTED_MS, (lastPollAt - firstPollAt) * COUNTED_SHARE);
 }
 
 /** A client that disconnected before the response was not refused, and one that polls too often gets its leads later. */

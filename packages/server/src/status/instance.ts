@@ -1,4 +1,4 @@
-/** What only this instance knows: the requests that it refused, its last errors, and a proxy that it does not trust. In memory. */
+/** What is in the memory of this instance alone: the requests that it refused, its last errors, and a proxy that it does not trust. */
 import { PROBLEMS, type ProblemCode } from '@leadtap/contract';
 import { LRUCache } from 'lru-cache';
 import { type ConsumerKey, consumerKeyOf, consumerKeyText } from '../consumers/store.ts';

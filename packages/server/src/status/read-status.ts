@@ -31,7 +31,7 @@ export interface StatusSources {
   readonly hookHosts: readonly string[];
   /** Whether consumers are recorded. */
   readonly isRecording: boolean;
-  /** What another instance knows better. */
+  /** What the running instance has in memory, for a command. */
   readonly known?: Partial<Facts> | undefined;
   readonly staleAfterMs?: number | undefined;
   /** How the person started this program. */

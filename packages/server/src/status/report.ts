@@ -112,7 +112,7 @@ export interface RequestError {
   readonly path: string;
 }
 
-/** What only the running instance knows. */
+/** What is in the memory of the running instance alone. */
 export interface InstanceFacts {
   readonly startedAt: string;
   /** Of the last 24 hours. */
@@ -125,7 +125,7 @@ export interface InstanceFacts {
   readonly redis: { readonly reachable: boolean } | null;
 }
 
-/** What the rules judge. */
+/** What the rules are applied to. */
 export interface Facts extends InstanceFacts {
   readonly generatedAt: string;
   readonly version: string;

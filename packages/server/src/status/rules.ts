@@ -41,7 +41,7 @@ export interface Rule {
   readonly levels: readonly [Level, ...Level[]];
   /** What is wrong, without names and numbers, for the alert and the documents. */
   readonly title: string;
-  /** What it means and what to do, whomever it concerns: for the page at `/docs`. Markdown with code spans only. */
+  /** What it means and what to do, for every subject: for the page at `/docs`. Markdown with code spans only. */
   readonly guide: string;
   /** Undefined if there is no such problem. */
   readonly find: (facts: Facts) => Found | undefined;
@@ -187,7 +187,7 @@ export const RULES: readonly Rule[] = [
     find: (facts) => {
       const failed = facts.errors.filter(({ at }) => secondsSince(facts, at) < FAILED_MINUTES * 60).length;
       if (failed === 0) return undefined;
-      // Only the last ones are remembered.
+      // Only the last ones are kept.
       const count =
         failed === MAX_ERRORS
           ? `${failed} or more requests were`
