@@ -61,36 +61,16 @@ export const CONSUMERS: Table<StoredConsumer> = {
 
 const NO_GAPS: readonly Gap[] = [];
 
-const toStored = (position: ConsumerPosition): StoredConsumer => ({
-  userId: position.userId,
-  tokenId: position.tokenId,
-  tokenExpiresAt: position.tokenExpiresAt,
-  firstPollAt: position.firstPollAt,
-  lastPollAt: position.lastPollAt,
-  lastStatus: position.lastStatus,
-  polls: position.polls,
-  waitingUntil: position.heldUntil,
-  intervalMs: position.intervalMs,
-  confirmedThrough: position.confirmedThrough,
-  deliveredThrough: position.deliveredThrough,
-  gaps: position.gaps.length === 0 ? null : JSON.stringify(position.gaps),
-  confirmedAt: position.confirmedAt,
+const toStored = ({ heldUntil, gaps, ...position }: ConsumerPosition): StoredConsumer => ({
+  ...position,
+  waitingUntil: heldUntil,
+  gaps: gaps.length === 0 ? null : JSON.stringify(gaps),
 });
 
-const toPosition = (stored: StoredConsumer): ConsumerPosition => ({
-  userId: stored.userId,
-  tokenId: stored.tokenId,
-  tokenExpiresAt: stored.tokenExpiresAt,
-  firstPollAt: stored.firstPollAt,
-  lastPollAt: stored.lastPollAt,
-  lastStatus: stored.lastStatus,
-  polls: stored.polls,
-  heldUntil: stored.waitingUntil,
-  intervalMs: stored.intervalMs,
-  confirmedThrough: stored.confirmedThrough,
-  deliveredThrough: stored.deliveredThrough,
-  gaps: stored.gaps === null ? NO_GAPS : JSON.parse(stored.gaps),
-  confirmedAt: stored.confirmedAt,
+const toPosition = ({ waitingUntil, gaps, ...stored }: StoredConsumer): ConsumerPosition => ({
+  ...stored,
+  heldUntil: waitingUntil,
+  gaps: gaps === null ? NO_GAPS : JSON.parse(gaps),
 });
 
 const SELECTED = selectFields(CONSUMERS.types, 'c');

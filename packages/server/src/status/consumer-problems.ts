@@ -7,6 +7,7 @@ import { formatDuration } from '../lib/formats.ts';
 import { isRefusal } from './consumers.ts';
 import type { ConsumerProblem, ConsumerStatus, Facts, StatusProblem } from './report.ts';
 import {
+  agoOf,
   consumersCommand,
   countOf,
   describe,
@@ -175,7 +176,7 @@ export const describeStale: DescribeConsumer = (consumer, moment) => {
     return { message: messageOf(consumer, row), row, ...fixes };
   };
   if (tokenExpiresAt !== null && secondsSince(moment, tokenExpiresAt) >= 0)
-    return found(`; its token expired ${formatDuration(secondsSince(moment, tokenExpiresAt))} ago`, {
+    return found(`; its token expired ${agoOf(moment, tokenExpiresAt)}`, {
       ...{ fix: renewFix(consumer), userFix: ASK_FOR_TOKEN },
       docs: '/docs#problem-token-expired',
     });
@@ -184,8 +185,6 @@ export const describeStale: DescribeConsumer = (consumer, moment) => {
   const usual = usualIntervalSeconds === null ? '' : formatDuration(usualIntervalSeconds);
   return found(usual && `; it usually polls every ${usual}`, stoppedFixes(consumer));
 };
-
-const agoOf = (moment: Moment, time: string): string => `${formatDuration(secondsSince(moment, time))} ago`;
 
 /** How long the oldest lead has been pending. For a webhook that sends leads: since its subscription at most. */
 function pendingSecondsOf(moment: Moment, consumer: ConsumerStatus): number {

@@ -11,7 +11,6 @@ import {
   type IdentificationOptions,
 } from '../http/identify.ts';
 import { systemClock, toIso } from '../lib/clock.ts';
-import { formatDuration } from '../lib/formats.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Store } from '../store/store.ts';
 import { endOf, type Moment } from './consumer-problems.ts';
@@ -26,15 +25,7 @@ import { addTo, judge, noCounts, toStatus } from './consumers.ts';
 import type { InstanceMemory } from './instance.ts';
 import type { ConsumerStatus, ConsumersStatus } from './report.ts';
 import { conclude, findUrgent } from './rules.ts';
-import {
-  countOf,
-  hostOf,
-  inSentence,
-  MAX_PENDING_LEADS,
-  nameOf,
-  pendingText,
-  secondsSince,
-} from './sentences.ts';
+import { agoOf, countOf, hostOf, inSentence, MAX_PENDING_LEADS, nameOf, pendingText } from './sentences.ts';
 
 export interface ConsumersEndpointOptions extends IdentificationOptions, RefusalObserver {
   readonly store: Pick<Store, 'consumers'>;
@@ -127,8 +118,7 @@ function diagnosisOf(consumer: ConsumerStatus, moment: Moment, isHeld: boolean):
     if (state === 'inactive') return { ...nothing, level: state, message: endOf(consumer) };
     const lastAt = hook?.lastEventAt ?? null;
     const verb = hook?.isAccepted ? 'sent' : 'last tried';
-    const message =
-      lastAt === null ? 'nothing sent yet' : `${verb} ${formatDuration(secondsSince(moment, lastAt))} ago`;
+    const message = lastAt === null ? 'nothing sent yet' : `${verb} ${agoOf(moment, lastAt)}`;
     const level = state === 'subscribed' ? 'unknown' : 'good';
     return { ...nothing, level, message: withPending(consumer, message) };
   }
@@ -136,7 +126,7 @@ function diagnosisOf(consumer: ConsumerStatus, moment: Moment, isHeld: boolean):
     const message = 'has not polled yet';
     return { ...nothing, level: 'unknown', message: withPending(consumer, message) };
   }
-  const ago = `${formatDuration(secondsSince(moment, consumer.lastPollAt))} ago`;
+  const ago = agoOf(moment, consumer.lastPollAt);
   if (consumer.state === 'inactive') return { ...nothing, level: 'inactive', message: `last polled ${ago}` };
   const polled = `polled ${ago}${isAnswered(consumer.lastStatus) ? '' : `, answered with ${consumer.lastStatus}`}`;
   const message = isHeld

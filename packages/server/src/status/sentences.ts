@@ -1,7 +1,7 @@
 /** Names and commands in the sentences of the diagnosis. */
 import { PROBLEMS, type ProblemCode, type ProblemEntry } from '@leadtap/contract';
 import { quoteForShell } from '../lib/escape.ts';
-import { formatCount } from '../lib/formats.ts';
+import { formatCount, formatDuration } from '../lib/formats.ts';
 import type { ConsumerStatus, Facts } from './report.ts';
 
 type Named = Pick<ConsumerStatus, 'name' | 'tokenId' | 'userId'> & Partial<Pick<ConsumerStatus, 'hook'>>;
@@ -9,6 +9,9 @@ type Named = Pick<ConsumerStatus, 'name' | 'tokenId' | 'userId'> & Partial<Pick<
 /** Until the moment of the facts. */
 export const secondsSince = ({ generatedAt }: Pick<Facts, 'generatedAt'>, time: string): number =>
   (Date.parse(generatedAt) - Date.parse(time)) / 1000;
+
+export const agoOf = (moment: Pick<Facts, 'generatedAt'>, time: string): string =>
+  `${formatDuration(secondsSince(moment, time))} ago`;
 
 const MAX_NAMES = 5;
 const MAX_NAME_LENGTH = 60;

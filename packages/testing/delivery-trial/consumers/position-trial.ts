@@ -3,10 +3,9 @@
  * positions say of every lead and every consumer what the consumer itself knows, but for polls right before a crash.
  */
 import { setTimeout as wait } from 'node:timers/promises';
+import type { LeadState } from '@leadtap/contract';
 import { Random } from '../random.ts';
 import { CONSUMER_KINDS, type ConsumerKind, type OwnPoll, TrialConsumer } from './trial-consumer.ts';
-
-export type State = 'confirmed' | 'delivered' | 'waiting' | 'skipped';
 
 export interface PositionTrialOptions {
   /** The instances. Each keeps its address when it is started again. */
@@ -29,7 +28,7 @@ export interface PositionTrial {
   readonly consumers: readonly TrialConsumer[];
   readonly instanceCrashes: number;
   /** The states that are right for a lead and a consumer: one, or several if polls right before a crash decide. */
-  allowedStates(kind: ConsumerKind, createdAt: number): ReadonlySet<State>;
+  allowedStates(kind: ConsumerKind, createdAt: number): ReadonlySet<LeadState>;
 }
 
 /** Stamps of a batch of leads are ahead of the clock by less. */
@@ -93,7 +92,7 @@ function statesOf(
   consumer: TrialConsumer | undefined,
   crashes: readonly Crash[],
   createdAt: number,
-): ReadonlySet<State> {
+): ReadonlySet<LeadState> {
   const isUncertain = (poll: OwnPoll): boolean =>
     poll.isBroken ||
     crashes.some(
@@ -106,20 +105,20 @@ function statesOf(
   const uncertain = polls.filter(isUncertain);
   const hasLead = (poll: OwnPoll): boolean => poll.leads.has(createdAt);
   /** A tick is for leads of pages that have arrived. What was sent and not recorded, or too many gaps to keep apart, may count as skipped. */
-  const ticked = (state: State): State[] => {
+  const ticked = (state: LeadState): LeadState[] => {
     const isSent = certain.some(hasLead);
     const mayBeSent = uncertain.some((poll) => hasLead(poll) || poll.isBroken);
     const mayBeSkipped = !isSent || consumer?.kind === 'newest';
     return [...(isSent || mayBeSent ? [state] : []), ...(mayBeSkipped ? (['skipped'] as const) : [])];
   };
   if (certain.some(({ since }) => reaches(since))) return new Set(ticked('confirmed'));
-  const states = new Set<State>(
+  const states = new Set<LeadState>(
     certain.some(({ received }) => reaches(received)) ? ticked('delivered') : ['waiting'],
   );
   // What a broken poll has delivered is unknown to the consumer, but no lead that was written later.
   const mayHaveDelivered = (poll: OwnPoll): boolean =>
     poll.isBroken ? createdAt <= poll.endedAt + MAX_AHEAD_MS : reaches(poll.received);
-  const mayBe: State[] = [
+  const mayBe: LeadState[] = [
     ...(uncertain.some(mayHaveDelivered) ? (['delivered'] as const) : []),
     ...(uncertain.some(({ since }) => reaches(since)) ? (['confirmed'] as const) : []),
   ];
