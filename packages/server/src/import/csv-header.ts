@@ -200,9 +200,6 @@ function noteUse(columns: readonly Column[], { facts }: HeaderOptions): void {
     .map((column) => `column ${columns.indexOf(column) + 1} as ${quote(column.suggested.field)}`);
   const use = [...(mappable.length > 0 ? [`as with ${mapFlags(mappable)}`] : []), ...others].join(', ');
   if (use !== '') facts.notes.push(`The columns of ${facts.name} are used ${use}`);
-  facts.suggested = new Map(
-    columns.filter(({ isMappable }) => isMappable).map(({ name, suggested }) => [name, suggested.field]),
-  );
 }
 
 /** The options to add. */

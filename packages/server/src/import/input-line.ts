@@ -66,8 +66,6 @@ export class FileFacts {
   separator: Separator = ',';
   /** The header row of CSV, unchanged, once it was accepted. */
   header: Buffer | undefined;
-  /** The fields that `--map auto` has found, by the names of columns. */
-  suggested: ColumnMap = new Map();
   /** Rows of CSV that were skipped because all of their cells are empty. */
   emptyRows = 0;
   /** Sentences about how the file is read, which are still to be printed. */

@@ -1,23 +1,17 @@
 /** The options of `leads import` about CSV: separator, encoding, and which columns are which fields. */
-import { readFile, writeFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import type { ColumnMap, Encoding, Separator } from '../../import/input-line.ts';
 import type { LeadsFormat } from '../../import/read-leads.ts';
 import { createDateFormat, type DateFormat, nearestTimeZone } from '../../leads/lead-times.ts';
 import { fieldProblem } from '../../leads/parse-lead.ts';
 import { findTimeZone } from '../../lib/clock.ts';
-import { isJsonObject } from '../../lib/json.ts';
-import { messageOf, systemCode } from '../../lib/system-error.ts';
 import type { CommandContext } from '../context.ts';
-import { Failure, fileFailure } from '../failure.ts';
-import { writeLine } from '../output.ts';
+import { Failure } from '../failure.ts';
 
 export interface CsvFlags {
   readonly format?: LeadsFormat;
   readonly separator?: Separator;
   readonly map?: readonly (MapFlag | typeof AUTO)[];
-  readonly mapFile?: string;
   readonly historical?: true;
 }
 
@@ -94,73 +88,29 @@ export function collectMap(
 }
 
 /** The format of the file. Options that are for CSV alone say that it is CSV. */
-export function formatOfFlags({ format, separator, map, mapFile }: CsvFlags): LeadsFormat | undefined {
+export function formatOfFlags({ format, separator, map }: CsvFlags): LeadsFormat | undefined {
   const given = [
     ...(separator === undefined ? [] : ['--separator']),
     ...(map === undefined ? [] : ['--map']),
-    ...(mapFile === undefined ? [] : ['--map-file']),
   ];
   if (format !== undefined && format !== 'csv' && given.length > 0)
     throw new Failure('usage', `${given.join(' and ')} can only be used for CSV`, 'Add --format csv.');
   return given.length > 0 ? 'csv' : format;
 }
 
-export interface SavedColumnMap {
+export interface GivenColumnMap {
   readonly columns: ColumnMap;
   readonly isAuto: boolean;
-  /** Writes the map, with the fields that `--map auto` has found, to the file of --map-file, if it has changed. */
-  readonly save: (suggested: ColumnMap) => Promise<void>;
 }
 
-/** The mapping of --map-file, changed by --map. */
-export async function loadColumnMap(flags: CsvFlags, context: CommandContext): Promise<SavedColumnMap> {
-  const { map = [], mapFile, historical = false } = flags;
-  const options = { historical, clock: context.clock };
-  const given = map.filter((flag) => flag !== AUTO);
-  const saved = mapFile === undefined ? [] : await readMapFile(mapFile, map.length > 0, context);
-  const columns = new Map([...saved, ...given]);
+export function readColumnMap({ map = [], historical }: CsvFlags, { clock }: CommandContext): GivenColumnMap {
+  const columns = new Map(map.filter((flag) => flag !== AUTO));
   const problems = [...columns].flatMap(([column, field]) => {
-    const problem = field === '' ? undefined : fieldProblem(field, options);
+    const problem =
+      field === '' ? undefined : fieldProblem(field, { historical: historical === true, clock });
     return problem === undefined ? [] : [`"${column}=${field}": ${field} ${problem}`];
   });
   if (problems.length > 0)
     throw new Failure('usage', 'columns are mapped to fields that do not exist', ...problems);
-  const before = new Map(saved);
-  const save = async (suggested: ColumnMap) => {
-    const all = new Map([...columns, ...suggested]);
-    const isChanged = [...all].some(([column, field]) => before.get(column) !== field);
-    if (mapFile !== undefined && isChanged) await writeMapFile(mapFile, all, context);
-  };
-  return { columns, isAuto: map.includes(AUTO), save };
-}
-
-const MAP_EXAMPLE =
-  'Write an object such as { "Vorname": "firstName", "Notiz": "customFields.note", "Alt": "" }.';
-
-async function readMapFile(file: string, mayCreate: boolean, { cwd }: CommandContext): Promise<MapFlag[]> {
-  const text = await readFile(resolve(cwd, file), 'utf8').catch((error: unknown) => {
-    if (mayCreate && systemCode(error) === 'ENOENT') return '{}';
-    throw fileFailure(file, error);
-  });
-  let value: unknown;
-  try {
-    value = JSON.parse(text.replace(/^\uFEFF/, ''));
-  } catch (error) {
-    throw new Failure('bad-input', `the map file ${file} is not JSON`, messageOf(error), MAP_EXAMPLE);
-  }
-  if (!isJsonObject(value))
-    throw new Failure('bad-input', `the map file ${file} is not an object`, MAP_EXAMPLE);
-  return Object.entries(value).map(([column, field]) => {
-    if (typeof field === 'string' || field === null) return [column, field ?? ''];
-    throw new Failure('bad-input', `${file}: the field of "${column}" must be a string`, MAP_EXAMPLE);
-  });
-}
-
-async function writeMapFile(file: string, columns: ColumnMap, context: CommandContext): Promise<void> {
-  const text = `${JSON.stringify(Object.fromEntries(columns), undefined, 2)}\n`;
-  await writeFile(resolve(context.cwd, file), text).catch((error: unknown) => {
-    const fix = 'Check the path, and that you may write there.';
-    throw new Failure('unavailable', `the map file ${file} cannot be written`, fix).causedBy(error);
-  });
-  await writeLine(context.stderr, `The map of the columns was saved to ${file}.`);
+  return { columns, isAuto: map.includes(AUTO) };
 }

@@ -22,11 +22,11 @@ import {
   collectDateFormat,
   collectMap,
   formatOfFlags,
-  loadColumnMap,
+  type GivenColumnMap,
   parseEncoding,
   parseSeparator,
   parseTimeZone,
-  type SavedColumnMap,
+  readColumnMap,
 } from './csv-options.ts';
 import { findDeliveries } from './deliveries.ts';
 import { BrokenInputError, type ImportInput, openInput, RejectsFile } from './files.ts';
@@ -53,7 +53,7 @@ Examples:
   leadtap leads import leads.csv --rejects rejected.csv
   export-leads | leadtap leads import - --format csv
   leadtap leads import contacts.csv --company soleil --map "Vorname=firstName" --map "Notiz=customFields.note" \\
-    --map "Alt=" --map-file contacts.json                  other columns; the next time, --map-file alone is enough
+    --map "Alt="                                           other columns, and one that is ignored
   leadtap leads import contacts.csv --company soleil --map auto --dry-run
                                                            find the fields by the names of the columns
   leadtap leads import termine.csv --date-format "DD.MM.YYYY HH:mm" --time-zone Europe/Berlin
@@ -95,7 +95,6 @@ export function registerLeadsImport(leads: Command, context: CommandContext): vo
       'the field of a column of CSV; nothing after = ignores it; auto: by the names of the columns',
       collectMap,
     )
-    .option('--map-file <file>', 'read the map of the columns from a JSON file; with --map, save it there')
     .option('--date-format <format>', 'of times that are not ISO 8601: DD.MM.YYYY HH:mm', collectDateFormat)
     .option(
       '--time-zone <name>',
@@ -129,7 +128,7 @@ export async function importFile(
   context: CommandContext,
   sleep = systemSleep,
 ): Promise<void> {
-  const columnMap = await loadColumnMap(flags, context);
+  const columnMap = readColumnMap(flags, context);
   const input = await openInput(file, formatOfFlags(flags), context);
   try {
     const rejects =
@@ -149,7 +148,7 @@ export async function importFile(
 interface OpenImport {
   readonly file: string;
   readonly flags: ImportFlags;
-  readonly columnMap: SavedColumnMap;
+  readonly columnMap: GivenColumnMap;
   readonly input: ImportInput;
   readonly rejects: RejectsFile | undefined;
   readonly context: CommandContext;
@@ -203,7 +202,6 @@ async function importInto(store: Store, config: Config, open: OpenImport): Promi
     throw explainError(error, input.name, report);
   });
   await report.finish();
-  if (facts.header) await columnMap.save(facts.suggested);
   const isDryRunComplete = dryRun && outcome.kind === 'finished';
   const newLeads = historical ? [] : (dryRun?.newLeads ?? []);
   const deliveries = isDryRunComplete ? await findDeliveries(store, newLeads, signal) : undefined;
