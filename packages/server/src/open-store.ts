@@ -8,7 +8,6 @@ import {
   type SqliteDatabase,
 } from './config.ts';
 import type { Clock } from './lib/clock.ts';
-import { pgDumpCommand } from './store/postgres/dump-command.ts';
 import { postgresHints } from './store/postgres/hints.ts';
 import { LONG_TIMEOUTS } from './store/postgres/timeouts.ts';
 import { readBackupTime, writeBackupTime } from './store/sqlite/backup-record.ts';
@@ -67,12 +66,10 @@ export interface Engine {
   readonly file?: string;
   /** The database is on a server, so instances on several machines can use it. The URL may contain a password. */
   readonly server?: { readonly url: string; readonly connections: number };
-  /** Copies the database to a new file while it is in use. Absent: the engine has its own tool, see `dumpCommand`. */
+  /** Copies the database to a new file while it is in use. Absent: the engine has its own tool. */
   backup?(target: string, options: BackupOptions): Promise<BackupReport>;
   /** Of `backup`, for the status page. */
   readonly backupTimes?: BackupTimes;
-  /** The command line of that tool, without the password. */
-  dumpCommand?(target: string): string;
   /** Absent: the database cannot be moved to another engine. */
   openMoveSource?(): Promise<MoveSource>;
   /** Absent: no database can be moved to this engine. */
@@ -159,7 +156,6 @@ function postgresEngine(database: PostgresDatabase): Engine {
       ],
     },
     server: database,
-    dumpCommand: (target) => pgDumpCommand(url, target),
     openMoveTarget: async (signal) => {
       const { openPostgresMoveTarget } = await import('./store/postgres/transfer-target.ts');
       return openPostgresMoveTarget(url, signal);

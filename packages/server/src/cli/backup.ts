@@ -35,8 +35,7 @@ With --keep, the new file is called leadtap-2026-03-02T09-30-00Z.db, with the ti
 if it does not exist. When the file is complete, older files with such names are deleted, except the newest ones. Use
 another folder for each database. Other files are not touched.
 
-The signing key is not in the database: copy its file, too. On PostgreSQL the command prints the pg_dump line to use, and
-the exit code is 1.`,
+The signing key is not in the database: copy its file, too. For PostgreSQL, use pg_dump.`,
     examples: [
       'leadtap backup backup.db',
       '0 3 * * *  leadtap backup --keep 14 backups       every night, in a crontab',
@@ -45,7 +44,6 @@ the exit code is 1.`,
   });
 }
 
-const PASSWORD_HINT = 'The line has no password: pg_dump asks for it, or reads PGPASSWORD or ~/.pgpass.';
 const MIB = 1024 * 1024;
 
 /** For the status page. The backup is complete, whether it can be recorded or not. */
@@ -121,7 +119,7 @@ async function backup(context: CommandContext, { keep, json }: BackupFlags, file
       throw new Failure(
         'unavailable',
         `leadtap backup copies SQLite files, and ${describeDatabase(database)} is a server`,
-        ...(engine.dumpCommand ? [`Run: ${engine.dumpCommand(target)}`, PASSWORD_HINT] : []),
+        'Use pg_dump: pg_dump --format=custom --schema=leadtap --file=FILE ADDRESS',
       );
     if (keep !== undefined) await makeFolder(given, engine.file);
     const { bytes } = await engine.backup(target, {

@@ -345,7 +345,7 @@ function* systemFacts(report: StatusReport): Generator<SystemFact> {
 
 /** No alarm if there is none: operators have other means. */
 function backupOf(backup: StatusReport['backup'], report: StatusReport): Html {
-  if (backup === null) return html`not known here; <code>leadtap backup FILE</code> prints the pg_dump line`;
+  if (backup === null) return html`not known here; PostgreSQL has its own`;
   if (backup.lastAt !== null) return ago(backup.lastAt, report);
   return html`none known; <code>leadtap backup FILE</code> makes one`;
 }
