@@ -65,7 +65,7 @@ export interface Engine {
   /** The database is a file on this machine. */
   readonly file?: string;
   /** The database is on a server, so instances on several machines can use it. The URL may contain a password. */
-  readonly server?: { readonly url: string; readonly connections: number };
+  readonly server?: { readonly url: string };
   /** Copies the database to a new file while it is in use. Absent: the engine has its own tool. */
   backup?(target: string, options: BackupOptions): Promise<BackupReport>;
   /** Of `backup`, for the status page. */

@@ -37,8 +37,8 @@ the clock, and both ports. Then it has the problems of the status page, with the
 who has stopped polling, and so on. What only the running service knows, it asks at LEADTAP_METRICS_ADDRESS.
 ! is a warning, ✗ an error, ? cannot be said yet.
   SQLite      free disk space, age of the last backup
-  PostgreSQL  primary, durable, UTF-8, the isolation level that polls need, encryption, connections, roles, both clocks, and
-              whether other machines know the signing key
+  PostgreSQL  primary, durable, UTF-8, the isolation level that polls need, encryption, both clocks, and whether other
+              machines know the signing key
   Redis       the rate limits, with a key that expires after a second; polls work without it, so it is only a warning`,
     examples: ['leadtap doctor', `leadtap doctor --json | jq '.checks[] | select(.state != "ok")'`],
     run: runDoctor,

@@ -47,8 +47,6 @@ export interface Inspection {
 export interface ServerFacts {
   /** The clock of the server, which stamps the leads, minus the clock of this machine. */
   readonly clockAheadMs: number;
-  /** The largest number of connections that this role can have. */
-  readonly connectionLimit: number;
   /** A standby accepts no leads, and its locks do not cover the writers of its primary. */
   readonly isStandby: boolean;
   /** False: a crash can lose acknowledged leads. */
@@ -56,8 +54,6 @@ export interface ServerFacts {
   /** The default isolation level of our transactions. */
   readonly isolation: string;
   readonly encoding: string;
-  /** Roles that the schema grants rights to and that do not exist. */
-  readonly missingRoles: readonly string[];
 }
 
 export interface BackupOptions {

@@ -54,18 +54,11 @@ async function inspect(
   );
   if (faults.length > 0)
     return { findings: [failed('database', `${place} is damaged`, ...faults, 'Restore a backup.')] };
-  const serverFindings =
-    server && engine.server
-      ? [checkServerSettings(server), checkConnections(server, engine.server.connections)]
-      : [];
+  const serverFindings = server ? [checkServerSettings(server)] : [];
   // An empty file, or one without the tables of Leadtap, is no database for the commands either.
   if (!exists || schemaVersion === 0)
     return { findings: [missingDatabase(engine.missing.message, config), ...serverFindings], server };
-  const rest = [
-    checkSchema(schemaVersion, expectedVersion, config.autoMigrate),
-    ...serverFindings,
-    ...(server ? [checkRoles(server)] : []),
-  ];
+  const rest = [checkSchema(schemaVersion, expectedVersion, config.autoMigrate), ...serverFindings];
   if (schemaVersion !== expectedVersion) return { findings: [ok('database', place), ...rest], server };
   const report = await readReport(config, context, instance);
   return { findings: [ok('database', `${report.database.engine}, ${place}`), ...rest], server, report };
@@ -154,27 +147,6 @@ export function checkServerSettings({ isStandby, isDurable, isolation, encoding 
       'Set fsync = on and synchronous_commit = on in PostgreSQL. Roles and databases can have a value of their own: \\drds in psql shows it.',
     );
   return ok(check, `${isolation}, durable, ${encoding}`);
-}
-
-function checkConnections({ connectionLimit }: ServerFacts, connections: number): Finding {
-  const detail = `at most ${connections} per process; the server allows ${connectionLimit} for this role`;
-  if (connections <= connectionLimit) return ok('connections', detail);
-  return warning(
-    'connections',
-    detail,
-    'Lower LEADTAP_DATABASE_CONNECTIONS, raise max_connections of PostgreSQL, or use PgBouncer.',
-  );
-}
-
-function checkRoles({ missingRoles }: ServerFacts): Finding {
-  if (missingRoles.length === 0)
-    return ok('roles', 'leadtap_owner, leadtap_service and leadtap_writer exist');
-  return warning(
-    'roles',
-    `${missingRoles.join(', ')} ${missingRoles.length === 1 ? 'does' : 'do'} not exist`,
-    'With these roles each program has only the permissions that it needs: `leadtap migrate --help` has more.',
-    'Run `leadtap migrate` as a role that may create roles. Or run CREATE ROLE … NOLOGIN for each role, then `leadtap migrate`.',
-  );
 }
 
 const LOCAL_HOSTS = ['localhost', '127.0.0.1', '[::1]'];

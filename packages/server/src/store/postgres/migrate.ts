@@ -25,23 +25,16 @@ const MISSING_ROLES = `ARRAY(
   SELECT role FROM unnest(ARRAY['leadtap_owner', 'leadtap_service', 'leadtap_writer']) AS role
    WHERE to_regrole(role) IS NULL)`;
 
-/** Every role may read these facts, also before the schema exists. PostgreSQL 16 has two settings for reserved connections. */
+/** Every role may read these facts, also before the schema exists. */
 const FACTS = `
   SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS "nowMs",
-         least(
-           current_setting('max_connections')::integer
-             - current_setting('superuser_reserved_connections')::integer
-             - coalesce(current_setting('reserved_connections', true)::integer, 0),
-           (SELECT nullif(rolconnlimit, -1) FROM pg_roles WHERE rolname = current_user),
-           (SELECT nullif(datconnlimit, -1) FROM pg_database WHERE datname = current_database())) AS "connectionLimit",
          pg_is_in_recovery() AS "isStandby",
          current_setting('fsync') = 'on' AND current_setting('synchronous_commit') <> 'off'
            AND NOT EXISTS (SELECT FROM pg_db_role_setting, unnest(setconfig) AS setting
                             WHERE setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))
                               AND setting ~* '^synchronous_commit=(off|false|no|0)$') AS "isDurable",
          current_setting('default_transaction_isolation') AS isolation,
-         current_setting('server_encoding') AS encoding,
-         ${MISSING_ROLES} AS "missingRoles"`;
+         current_setting('server_encoding') AS encoding`;
 
 /** Through JSON, because databases of early versions, which are refused, do not have the column. */
 const APPLIED = `

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { makeTestRedis } from '../../../../testing/harness/redis.ts';
 import { checkEncryption, checkServerSettings } from '../../../src/cli/doctor/database.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
@@ -48,8 +48,6 @@ test('a healthy installation is all ticks', async () => {
       'database',
       'schema',
       'database server',
-      'connections',
-      'roles',
       'rate limits',
       'signing key',
       'clock',
@@ -70,7 +68,6 @@ test('a database without the schema stays without it', async () => {
     detail: expect.stringContaining('there is no schema leadtap'),
   });
   expect(first.of('database server')).toMatchObject({ state: 'ok' });
-  expect(first.of('roles')).toBeUndefined();
   const second = await doctor(url, { env: { LEADTAP_AUTO_MIGRATE: 'false' } });
   expect(second).toMatchObject({ code: 1 });
   expect(second.of('database')).toMatchObject({ state: 'failed', fix: ['Run `leadtap migrate`.'] });
@@ -124,49 +121,15 @@ describe('settings of the server', () => {
   test('a standby', () => {
     const facts: ServerFacts = {
       clockAheadMs: 0,
-      connectionLimit: 97,
       isStandby: true,
       isDurable: true,
       isolation: 'read committed',
       encoding: 'UTF8',
-      missingRoles: [],
     };
     expect(checkServerSettings(facts)).toMatchObject({
       state: 'failed',
       fix: [expect.stringContaining('Name the primary')],
     });
-  });
-});
-
-describe('connections', () => {
-  test('more from one process than the server takes', async () => {
-    const url = address('postgres', await emptyDatabase());
-    const { of } = await doctor(url, { env: { LEADTAP_DATABASE_CONNECTIONS: '98' } });
-    expect(of('connections')).toMatchObject({
-      state: 'warning',
-      detail: 'at most 98 per process; the server allows 97 for this role',
-    });
-  });
-
-  test('the limit of the database counts where it is lower', async () => {
-    const name = await emptyDatabase();
-    const url = address('postgres', name);
-    await sql(`ALTER DATABASE ${name} CONNECTION LIMIT 9`);
-    expect((await doctor(url)).of('connections')).toMatchObject({
-      state: 'warning',
-      detail: expect.stringContaining('allows 9 for this role'),
-    });
-  });
-});
-
-test('a role that is missing', async () => {
-  const url = address('postgres', await emptyDatabase());
-  await migrate(url);
-  await sql('ALTER ROLE leadtap_writer RENAME TO another_writer');
-  onTestFinished(() => sql('ALTER ROLE another_writer RENAME TO leadtap_writer'));
-  expect((await doctor(url)).of('roles')).toMatchObject({
-    state: 'warning',
-    detail: 'leadtap_writer does not exist',
   });
 });
 
