@@ -1,5 +1,4 @@
 /** Times of leads: ISO 8601 and, for imports, other formats and the time zone of the file. */
-import { nearestName } from '../lib/nearest-name.ts';
 import { createTimeReader, type Reader } from './field-readers.ts';
 import { parseInstant } from './instant.ts';
 
@@ -159,13 +158,6 @@ export function createLeadTimes({ timeZone, dateFormats = [] }: TimeOptions): Le
   };
   const names = dateFormats.map((format) => format.text).join(' or ');
   return { parse, read: createTimeReader(parse, `is not a time in the format ${names}`) };
-}
-
-/** The time zone that was probably meant: by its city, or by a similar name. */
-export function nearestTimeZone(name: string): string | undefined {
-  const zones = Intl.supportedValuesOf('timeZone');
-  const city = name.toLowerCase().replaceAll(' ', '_');
-  return zones.find((zone) => zone.toLowerCase().endsWith(`/${city}`)) ?? nearestName(name, zones);
 }
 
 const DATES: readonly string[] = [

@@ -86,7 +86,7 @@ describe('--source', () => {
     [['--source', 'form', '--map', `${'x'.repeat(9000)}=fullName`], 'the token would be too long'],
     [['--source', 'form', '--scope', 'leads:read'], '--source needs the scope leads:write'],
     [['--time-zone', 'Europe/Paris'], '--time-zone needs the scope leads:write'],
-    [['--source', 'form', '--time-zone', 'Paris'], 'Did you mean Europe/Paris?'],
+    [['--source', 'form', '--time-zone', 'Paris'], 'Write the name of a time zone'],
   ])('%j is refused', async (options, message) => {
     const shell = await terminalWithUsers();
     const { code, stderr } = await shell.run(['token', 'issue', '--user', 'boss', ...options]);

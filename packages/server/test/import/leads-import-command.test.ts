@@ -131,11 +131,9 @@ test('only some rejected lines are shown, and the others counted', async () => {
   const usual = await shell.run('leads import -', { stdin });
   expect(usual.stderr.match(/^line \d+: /gm)).toHaveLength(20);
   expect(lastLine(usual.stderr)).toContain('10 more lines were rejected');
-  const few = await shell.run('leads import - --max-errors-shown 29', { stdin });
-  expect(few.stderr.match(/^line \d+: /gm)).toHaveLength(29);
-  expect(lastLine(few.stderr)).toContain('1 more line was rejected');
-  const all = await shell.run('leads import - --max-errors-shown 30', { stdin });
-  expect(all.stderr).not.toContain('more line');
+  const stdinOf21 = lines(...Array.from({ length: 21 }, () => ({})));
+  const one = await shell.run('leads import -', { stdin: stdinOf21 });
+  expect(lastLine(one.stderr)).toContain('1 more line was rejected');
 });
 
 test('an input that is cut off keeps what is saved, and says how to continue', async () => {

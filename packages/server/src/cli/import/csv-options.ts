@@ -2,7 +2,7 @@
 import { InvalidArgumentError } from 'commander';
 import type { ColumnMap, Encoding, Separator } from '../../import/input-line.ts';
 import type { LeadsFormat } from '../../import/read-leads.ts';
-import { createDateFormat, type DateFormat, nearestTimeZone } from '../../leads/lead-times.ts';
+import { createDateFormat, type DateFormat } from '../../leads/lead-times.ts';
 import { fieldProblem } from '../../leads/parse-lead.ts';
 import { findTimeZone } from '../../lib/clock.ts';
 import type { CommandContext } from '../context.ts';
@@ -56,11 +56,8 @@ export function parseEncoding(text: string): Encoding {
 export function parseTimeZone(text: string): string {
   const timeZone = findTimeZone(text);
   if (timeZone !== undefined) return timeZone;
-  const near = nearestTimeZone(text);
   throw new InvalidArgumentError(
-    near === undefined
-      ? 'Write the name of a time zone, such as Europe/Berlin, America/New_York or UTC.'
-      : `Did you mean ${near}?`,
+    'Write the name of a time zone, such as Europe/Berlin, America/New_York or UTC.',
   );
 }
 

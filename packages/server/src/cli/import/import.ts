@@ -112,11 +112,6 @@ export function registerLeadsImport(leads: Command, context: CommandContext): vo
         'dryRun',
       ),
     )
-    .option(
-      '--max-errors-shown <n>',
-      'report at most n rejected lines (default: 20; with --dry-run: all)',
-      parseWholeNumber,
-    )
     .option('--json', 'print the result as JSON')
     .addHelpText('after', HELP)
     .action((file: string, flags: ImportFlags) => importFile(file, flags, context));

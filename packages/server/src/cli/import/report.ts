@@ -19,8 +19,6 @@ export interface ReportOptions {
   readonly acknowledge?: true;
   readonly dryRun?: true;
   readonly historical?: true;
-  /** Default: 20; in a dry run, all. */
-  readonly maxErrorsShown?: number;
   readonly skipLines: number;
   readonly timeZone?: string | undefined;
   /** Of this machine. */
@@ -54,8 +52,7 @@ export class ImportReport implements ImportObserver {
     this.#input = input;
     this.#facts = facts;
     this.#rejects = rejects;
-    this.#maxErrorsShown =
-      options.maxErrorsShown ?? (options.dryRun ? Number.POSITIVE_INFINITY : MAX_ERRORS_SHOWN);
+    this.#maxErrorsShown = options.dryRun ? Number.POSITIVE_INFINITY : MAX_ERRORS_SHOWN;
     this.#savedLine = options.skipLines;
     this.#bar = new ProgressBar(context.stderr, context.clock, 'lines');
   }
@@ -102,7 +99,7 @@ export class ImportReport implements ImportObserver {
     const hidden = this.#rejectedLines - this.#maxErrorsShown;
     const lines = hidden === 1 ? '1 more line was rejected' : `${hidden} more lines were rejected`;
     if (hidden > 0)
-      await this.#print(`${lines}. --max-errors-shown shows more, --rejects FILE keeps them all.`);
+      await this.#print(`${lines}. --dry-run shows all errors, --rejects FILE keeps the lines.`);
     await this.#printTimeHint();
     const { emptyRows } = this.#facts;
     if (emptyRows > 0)
