@@ -12,8 +12,12 @@ export interface Session {
 }
 
 export interface TransactionSession extends Session {
-  /** Sends the last statement of the transaction and COMMIT in one round trip. If the statement fails, nothing is committed. */
-  queryAndCommit<Row>(text: string, values?: readonly SqlValue[]): Promise<Row[]>;
+  /** With `commits`, it is the last statement, and COMMIT is sent in the same round trip. If it fails, nothing is committed. */
+  query<Row>(
+    text: string,
+    values?: readonly SqlValue[],
+    options?: { readonly commits?: boolean },
+  ): Promise<Row[]>;
 }
 
 export interface QueryOptions {
@@ -217,13 +221,17 @@ async function runTransaction<T, Row>(
   work: (session: TransactionSession, opened: Row[]) => Promise<T>,
   { beginMs, timeoutMs, opening }: RunOptions,
 ): Promise<T> {
-  const query = <R>(text: string, values: readonly SqlValue[] = []) =>
-    runQuery<R>(client, text, values, timeoutMs);
   let isEnded = false;
-  const queryAndCommit = async <R>(text: string, values?: readonly SqlValue[]): Promise<R[]> => {
+  const query: TransactionSession['query'] = async <R>(
+    text: string,
+    values: readonly SqlValue[] = [],
+    { commits = false } = {},
+  ) => {
+    const answered = runQuery<R>(client, text, values, timeoutMs);
+    if (!commits) return answered;
     isEnded = true;
     // COMMIT rolls back if the statement has failed.
-    const [rows] = await settleBoth(query<R>(text, values), query('COMMIT'));
+    const [rows] = await settleBoth(answered, query('COMMIT'));
     return rows;
   };
   try {
@@ -231,7 +239,7 @@ async function runTransaction<T, Row>(
       runQuery(client, begin, [], beginMs),
       opening ? query<Row>(opening.text, opening.values) : [],
     );
-    const result = await work({ query, queryAndCommit }, opened);
+    const result = await work({ query }, opened);
     if (!isEnded) await query('COMMIT');
     return result;
   } catch (error) {

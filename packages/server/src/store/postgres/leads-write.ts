@@ -25,11 +25,9 @@ import type { LeadResult, WriteOptions, WrittenLead } from '../../leads/store.ts
 import { mapInSlices } from '../../lib/event-loop.ts';
 import type { Store } from '../store.ts';
 import { createUuid } from '../uuids.ts';
-import type { Database, Session, SqlValue, TransactionSession } from './connection.ts';
+import type { Database, Session, TransactionSession } from './connection.ts';
 import { isLockBusy, isUnavailableForSome, violatedConstraint } from './errors.ts';
-import { type AttemptOptions, GroupCommit, SHARED_QUEUES, WriteQueues } from './group-commit.ts';
 import { UPDATE_LEADS } from './lead-functions.ts';
-import { LockQueue } from './lock-queue.ts';
 import { type BatchRow, type ExistingRow, Lookup, lookupOf, readLookup, toPlace } from './write-lookups.ts';
 
 /** Without sequential scans: the foreign key checks of each lead would read small tables from end to end. */
@@ -77,47 +75,19 @@ interface AcceptedDraft {
 }
 
 /** The leads of one request over HTTP. */
-interface WriteRequest {
+export interface WriteRequest {
   readonly leads: readonly LeadInput[];
   readonly scope: LeadScope;
   readonly sender: VerifiedToken | undefined;
-  readonly request: IdempotentRequest | undefined;
-  /** The same for all requests of a group. */
-  readonly isShared: boolean;
+  readonly idempotency: IdempotentRequest | undefined;
 }
 
-type WriteMethods = Pick<Store, 'writeLeads' | 'writeAllLeads' | 'findPlacementProblems' | 'planLeads'>;
-
-/** Further requests fail at once, so that a database that hangs does not fill the memory. */
-const MAX_QUEUED_WRITES = 1000;
-
-function createGroups(
-  database: Database,
-  connections: number,
-): GroupCommit<WriteRequest, WriteAllOutcome | undefined> {
-  const lockQueue = new LockQueue(Math.max(1, connections), MAX_QUEUED_WRITES);
-  return new GroupCommit(lockQueue, countGroup, (requests, options) =>
-    writeGroup(database, requests, options),
-  );
-}
+type WriteMethods = Pick<Store, 'writeLeads' | 'findPlacementProblems' | 'planLeads'>;
 
 export function leadMethods(database: Database): WriteMethods {
-  // Less than half of the connections: as many as half may wait for polls.
-  const connections = Math.ceil(database.connections / 2) - 1;
-  // Writes that wait for companies that are locked for long must not occupy the connections of the others, or fill their queue.
-  const sharedGroups = createGroups(database, Math.min(SHARED_QUEUES, connections));
-  const ownGroups = createGroups(database, connections - 1);
-  const queues = new WriteQueues();
   return {
     async writeLeads(leads, options = {}) {
       return { kind: 'written', results: await writeLeads(database, leads, options) };
-    },
-
-    async writeAllLeads(leads, scope, sender, request) {
-      if (leads.length === 0) return { kind: 'written', results: [] };
-      return queues.write(scope.companyId, leads.length <= MAX_SHARED_LEADS, (queue, isShared) =>
-        (isShared ? sharedGroups : ownGroups).write(queue, { leads, scope, sender, request, isShared }),
-      );
     },
 
     async findPlacementProblems(leads, { allowErased = false, scope } = {}) {
@@ -159,10 +129,10 @@ async function writeLeads(
 ): Promise<readonly LeadResult[]> {
   const [first, ...others] = leads;
   if (!first) return [];
-  const write = async (session: Session, [row]: BatchRow[]) => {
+  const write = async (session: TransactionSession, [row]: BatchRow[]) => {
     const batch = new Batch(leads, new Lookup(row), options);
     await forgetErased(session, batch.readded);
-    await saveDrafts([batch], false, (text, values) => session.query(text, values));
+    await saveDrafts(session, [batch]);
     return batch.results();
   };
   const opening = lookupOf(leads, { lockMode: 'wait' });
@@ -185,128 +155,116 @@ const notStored = (id: string, constraint: string) =>
 
 const erased = (id: string) => ({ field: 'id', reason: 'erased', value: id }) as const;
 
-/** A longer transaction would delay polls of its companies, and gain little. */
-const MAX_LEADS_IN_GROUP = 100;
-/** A request with more of them would delay other companies. */
-const MAX_SHARED_LEADS = 10;
-/** How long a group of several companies waits for any lock. */
-const SHARED_LOCK_TIMEOUT_MS = 50;
-
-/** Requests with the same id or key come one after the other: the second one depends on what the first one has written. */
-function countGroup(requests: readonly WriteRequest[]): number {
-  let leadCount = 0;
-  const used = new Set<string>();
-  const end = requests.findIndex(({ leads, request }, index) => {
-    const names = [
-      ...leads.flatMap(({ companyId, id }) => (id === undefined ? [] : idInCompany(companyId, id))),
-      ...(request ? [request.keyHash] : []),
-    ];
-    leadCount += leads.length;
-    if (index > 0 && (leadCount > MAX_LEADS_IN_GROUP || names.some((name) => used.has(name)))) return true;
-    for (const name of names) used.add(name);
-    return false;
-  });
-  return end === -1 ? requests.length : end;
+/** The company of the request is locked: it must be written again, by a group that waits for the lock. */
+interface CompanyBusy {
+  readonly kind: 'company-busy';
 }
 
-/** A request of a group: decided without writing (undefined if its company is busy), or to be written. */
-type PlannedRequest =
-  | { readonly outcome: WriteAllOutcome | undefined }
-  | { readonly batch: Batch; readonly key: ReturnType<typeof keyOf> | undefined };
+export type GroupOutcome = WriteAllOutcome | CompanyBusy;
 
-function planRequest(
-  { leads, scope, sender, request }: WriteRequest,
-  index: number,
-  lookup: Lookup,
-): PlannedRequest {
-  if (lookup.busy.has(scope.companyId)) return { outcome: undefined };
+/**
+ * `together` fails if one of the leads cannot be stored. Then each request is written alone, to find out which lead it is; if one
+ * violates a constraint, lead by lead.
+ */
+export type WriteMode = 'together' | 'alone' | 'lead-by-lead';
+
+export interface GroupOptions {
+  readonly mode: WriteMode;
+  readonly skipsBusyCompanies: boolean;
+  readonly lockTimeoutMs: number;
+}
+
+type PlannedRequest =
+  | GroupOutcome
+  | { readonly kind: 'accepted'; readonly batch: Batch; readonly request: WriteRequest };
+
+function planRequest(request: WriteRequest, index: number, lookup: Lookup): PlannedRequest {
+  const { leads, scope, sender, idempotency } = request;
+  if (lookup.busy.has(scope.companyId)) return { kind: 'company-busy' };
   const account = lookup.accounts[index];
-  if (sender && !(account && mayWrite(account, sender.userId, scope)))
-    return { outcome: { kind: 'account-changed' } };
-  const repeated = request && repeatedOutcome(lookup.request(request.keyHash), request, leads);
-  if (repeated) return { outcome: repeated };
+  if (sender && !(account && mayWrite(account, sender.userId, scope))) return { kind: 'account-changed' };
+  const repeated = idempotency && repeatedOutcome(lookup.request(idempotency.keyHash), idempotency, leads);
+  if (repeated) return repeated;
   try {
     const batch = new Batch(leads, lookup, { scope });
     const accepted = requireAllWritten(leads, batch.planned, lookup);
     requireUnusedKey(
       accepted.map(({ kind, draft }) => ({ kind, id: draft.id })),
-      request,
+      idempotency,
     );
-    return { batch, key: request && keyOf(scope, request) };
+    return { kind: 'accepted', batch, request };
   } catch (error) {
-    return { outcome: toRejection(error) };
+    return toRejection(error);
   }
 }
 
-/** Writes the leads of each request, or none of them; none depends on another. Returns undefined for those that were skipped. */
-async function writeGroup(
+/** Writes the leads of each request, or none of them; none depends on another. The outcomes are in the order of the requests. */
+export async function writeGroup(
   database: Database,
   requests: readonly WriteRequest[],
-  { lockTimeoutMs, failure }: AttemptOptions,
-): Promise<(WriteAllOutcome | undefined)[]> {
-  const isRetry = failure !== undefined;
+  { mode, skipsBusyCompanies, lockTimeoutMs }: GroupOptions,
+): Promise<GroupOutcome[]> {
+  // Otherwise, what was stored is looked at before the commit.
+  const commits = mode === 'together';
   const write = async (session: TransactionSession, [row]: BatchRow[]) => {
     const lookup = new Lookup(row);
     const planned = requests.map((request, index) => planRequest(request, index, lookup));
-    const written = planned.flatMap((plan) => ('batch' in plan ? [plan] : []));
-    const withKey = written.flatMap(({ batch, key }) => (key ? [{ batch, key }] : []));
-    // A retry looks at what was stored before it commits.
-    const send: Send = (text, values, isLast) =>
-      isLast && !isRetry ? session.queryAndCommit(text, values) : session.query(text, values);
-    if (violatedConstraint(failure) !== undefined)
-      for (const { batch } of written) await saveOneByOne(batch, send);
-    else
-      await saveDrafts(
-        written.map(({ batch }) => batch),
-        !isRetry,
-        (text, values, isLast) => send(text, values, isLast && withKey.length === 0),
-      );
+    const accepted = planned.filter((plan) => plan.kind === 'accepted');
+    const hasKeys = accepted.some(({ request }) => request.idempotency);
+    const batches = accepted.map(({ batch }) => batch);
+    if (mode === 'lead-by-lead') for (const batch of batches) await saveOneByOne(session, batch);
+    else await saveDrafts(session, batches, { allOrNone: commits, commits: commits && !hasKeys });
     const outcomes = planned.map((plan) =>
-      'outcome' in plan ? plan.outcome : ({ kind: 'written', results: plan.batch.written() } as const),
+      plan.kind === 'accepted' ? ({ kind: 'written', results: plan.batch.written() } as const) : plan,
     );
-    if (withKey.length > 0)
-      await send(
-        ADD_KEYS,
-        [
-          withKey.map(({ key }) => key.companyId),
-          withKey.map(({ key }) => key.keyHash),
-          withKey.map(({ key }) => key.bodyHash),
-          withKey.map(({ batch }) => encodeResults(batch.written())),
-          KEY_RETENTION_MS,
-          MAX_KEYS_PRUNED,
-        ],
-        true,
-      );
+    if (hasKeys) await saveKeys(session, accepted, commits);
     return outcomes;
   };
-  const isShared = requests.some((request) => request.isShared);
-  const timeoutMs = isShared ? Math.min(lockTimeoutMs, SHARED_LOCK_TIMEOUT_MS) : lockTimeoutMs;
   try {
     return await database.transaction(write, {
       settings: settingsOf({}),
       opening: lookupOf(
         requests.flatMap(({ leads }) => leads),
         {
-          lockMode: isShared ? 'skip' : 'wait',
+          lockMode: skipsBusyCompanies ? 'skip' : 'wait',
           senders: requests.map(({ sender }) => sender),
-          keys: requests.flatMap(({ scope, request }) => (request ? keyOf(scope, request) : [])),
+          keys: requests.flatMap(({ scope, idempotency }) =>
+            idempotency ? { companyId: scope.companyId, keyHash: idempotency.keyHash } : [],
+          ),
         },
       ),
-      lockTimeoutMs: timeoutMs,
+      lockTimeoutMs,
       // The next write of the company waits until this one ends, also if the network has lost its connection.
-      statementTimeoutMs: timeoutMs + database.writeLimitMs,
+      statementTimeoutMs: lockTimeoutMs + database.writeLimitMs,
     });
   } catch (error) {
-    const isSkipped = requests.length > 1 ? isUnavailableForSome(error) : isLockBusy(error);
-    return isShared && isSkipped ? requests.map(() => undefined) : [toRejection(error)];
+    // The error of a group may be that of one company.
+    const isBusy = requests.length > 1 ? isUnavailableForSome(error) : isLockBusy(error);
+    if (skipsBusyCompanies && isBusy) return requests.map(() => ({ kind: 'company-busy' }));
+    return [toRejection(error)];
   }
 }
 
-const keyOf = ({ companyId }: LeadScope, { keyHash, bodyHash }: IdempotentRequest) => ({
-  companyId,
-  keyHash,
-  bodyHash,
-});
+async function saveKeys(
+  session: TransactionSession,
+  accepted: readonly Extract<PlannedRequest, { kind: 'accepted' }>[],
+  commits: boolean,
+): Promise<void> {
+  const keys = accepted.flatMap(({ batch, request: { scope, idempotency } }) =>
+    idempotency
+      ? { ...idempotency, companyId: scope.companyId, results: encodeResults(batch.written()) }
+      : [],
+  );
+  const values = [
+    keys.map(({ companyId }) => companyId),
+    keys.map(({ keyHash }) => keyHash),
+    keys.map(({ bodyHash }) => bodyHash),
+    keys.map(({ results }) => results),
+    KEY_RETENTION_MS,
+    MAX_KEYS_PRUNED,
+  ];
+  await session.query(ADD_KEYS, values, { commits });
+}
 
 interface BatchOptions extends WriteOptions {
   /** Leads outside of it are rejected. */
@@ -366,8 +324,7 @@ class Batch {
     return new LeadsRejected(this.#leads, results, this.#lookup);
   }
 
-  #findDraft({ companyId, id }: IdentifiedLead): Draft | undefined {
-    const key = idInCompany(companyId, id);
+  #findDraft(key: string): Draft | undefined {
     const existing = this.#lookup.existing.get(key);
     const draft = this.#drafts.get(key) ?? (existing && toDraft(existing));
     if (draft) this.#drafts.set(key, draft);
@@ -377,7 +334,8 @@ class Batch {
   #plan(lead: IdentifiedLead, options: BatchOptions): AcceptedDraft | Rejected {
     const { historical = false, allowErased = false, scope } = options;
     const { companyId, id } = lead;
-    const existing = this.#findDraft(lead);
+    const key = idInCompany(companyId, id);
+    const existing = this.#findDraft(key);
     const resolved = resolvePlace(lead, existing?.place, this.#lookup, scope);
     if ('problem' in resolved) return { kind: 'rejected', problem: resolved.problem };
     if (existing) {
@@ -386,8 +344,7 @@ class Batch {
       if (!this.added.has(existing)) this.updated.add(existing);
       return { kind: 'updated', draft: existing };
     }
-    if (!allowErased && this.#lookup.erased.has(idInCompany(companyId, id)))
-      return { kind: 'rejected', problem: erased(id) };
+    if (!allowErased && this.#lookup.erased.has(key)) return { kind: 'rejected', problem: erased(id) };
     const [noContent] = findNoContent(lead);
     if (noContent) return { kind: 'rejected', problem: noContent };
     // Compared with the clock that stamps.
@@ -401,7 +358,7 @@ class Batch {
       wantedCreatedAt: historical ? lead.createdAt : undefined,
       stored: undefined,
     };
-    this.#drafts.set(idInCompany(companyId, id), draft);
+    this.#drafts.set(key, draft);
     this.added.add(draft);
     return { kind: 'added', draft };
   }
@@ -409,31 +366,42 @@ class Batch {
 
 type DraftSets = { readonly [Kind in 'updated' | 'added']: ReadonlySet<Draft> };
 
-type Send = <Row>(text: string, values: readonly SqlValue[], isLast: boolean) => Promise<Row[]>;
+interface SaveOptions {
+  /** Fail if a trigger suppresses a lead. Otherwise such a draft is not marked as stored. */
+  readonly allOrNone?: boolean;
+  /** Send COMMIT with the last statement. */
+  readonly commits?: boolean;
+}
 
-/** With `allOrNone` it fails if a trigger suppresses a lead. Otherwise such a draft is not marked as stored. */
-async function saveDrafts(batches: readonly DraftSets[], allOrNone: boolean, send: Send): Promise<void> {
+async function saveDrafts(
+  session: TransactionSession,
+  batches: readonly DraftSets[],
+  { allOrNone = false, commits = false }: SaveOptions = {},
+): Promise<void> {
   const updated = batches.flatMap((batch) => [...batch.updated]);
   const added = batches.flatMap((batch) => [...batch.added]);
-  if (updated.length > 0) await send(UPDATE_LEADS, [await toJson(updated)], added.length === 0);
+  if (updated.length > 0)
+    await session.query(UPDATE_LEADS, [await toJson(updated)], { commits: commits && added.length === 0 });
   if (added.length === 0) return;
-  const rows = await send<AddedRow>(ADD_LEADS, [await toJson(added), allOrNone], true);
-  const byId = new Map(added.map((draft) => [idInCompany(draft.companyId, draft.id), draft]));
+  const rows = await session.query<AddedRow>(ADD_LEADS, [await toJson(added), allOrNone], { commits });
   for (const [index, { company_id, id, created_at: createdAt }] of rows.entries()) {
     // A trigger of the operator's may have changed the company or the id; if no row is missing, rows are matched by their order.
-    const draft = rows.length === added.length ? added[index] : byId.get(idInCompany(company_id, id));
+    const draft =
+      rows.length === added.length
+        ? added[index]
+        : added.find((other) => other.companyId === company_id && other.id === id);
     if (draft) draft.stored = { id, createdAt };
   }
 }
 
 /** To find out which lead violates a constraint. Throws `LeadsRejected`. */
-async function saveOneByOne(batch: Batch, send: Send): Promise<void> {
+async function saveOneByOne(session: TransactionSession, batch: Batch): Promise<void> {
   for (const draft of [...batch.updated, ...batch.added]) {
     const one = new Set([draft]);
     const none = new Set<Draft>();
     const sets = batch.added.has(draft) ? { updated: none, added: one } : { updated: one, added: none };
     try {
-      await saveDrafts([sets], false, send);
+      await saveDrafts(session, [sets]);
     } catch (error) {
       const constraint = violatedConstraint(error);
       throw constraint === undefined ? error : batch.rejectionOf(draft, constraint);

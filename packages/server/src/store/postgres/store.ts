@@ -14,6 +14,7 @@ import { inspect, migrate, useSchema } from './migrate.ts';
 import { runTasksOn } from './sql.ts';
 import { LONG_TIMEOUTS, type Timeouts } from './timeouts.ts';
 import { vacuum } from './vacuum.ts';
+import { WriteQueue } from './write-queue.ts';
 
 /** After this, a poll answers without the lock, from the committed leads: a stuck writer must not stop it. */
 const POLL_LOCK_WAIT_MS = 1000;
@@ -77,11 +78,14 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
 function createStore(database: Database, options: PostgresOptions): Store {
   const { readLeads, ...pages } = pageMethods(database, options.pollLockWaitMs ?? POLL_LOCK_WAIT_MS);
   const sql = runTasksOn(database);
+  const writeQueue = new WriteQueue(database);
   return {
     changeTracking: { revalidate: createRevalidate(database), readLeads },
     ...pages,
     ...createAccountStore(sql),
     ...leadMethods(database),
+    writeAllLeads: (leads, scope, sender, idempotency) =>
+      writeQueue.enqueue({ leads, scope, sender, idempotency }),
     ...createLeadLists(sql, toLeadRecord),
     removal: createRemoval(sql, (full = false) => vacuum(database, full)),
     consumers: createConsumerStore(sql),

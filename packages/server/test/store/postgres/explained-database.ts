@@ -25,7 +25,7 @@ export async function makeExplainedDatabase() {
       await client.query(`BEGIN; ${settings}`);
       const query: Session['query'] = async (text, values = []) =>
         (await client.query(text, [...values])).rows;
-      const result = await work({ query, queryAndCommit: query }, []);
+      const result = await work({ query }, []);
       await client.query('COMMIT');
       return result;
     }
