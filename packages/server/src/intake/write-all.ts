@@ -1,9 +1,18 @@
 /** Writes all leads of a request or none: a store throws these errors inside its transaction, and turns them into an outcome. */
+import type { VerifiedToken } from '../accounts/records.ts';
 import { findPlacementProblems, type Places } from '../leads/placement.ts';
-import type { LeadInput } from '../leads/record.ts';
+import type { LeadInput, LeadScope } from '../leads/record.ts';
 import type { LeadResult, WrittenLead } from '../leads/store.ts';
 import { KeyReused } from './idempotency.ts';
-import type { WriteAllOutcome } from './store.ts';
+import type { IdempotentRequest, WriteAllOutcome } from './store.ts';
+
+/** The leads of one request over HTTP, as the parameters of `writeAllLeads`. */
+export interface WriteRequest {
+  readonly leads: readonly LeadInput[];
+  readonly scope: LeadScope;
+  readonly sender: VerifiedToken | undefined;
+  readonly idempotency: IdempotentRequest | undefined;
+}
 
 type Rejected = Extract<LeadResult, { kind: 'rejected' }>;
 /** A lead that is written, or will be. */

@@ -1,4 +1,4 @@
-import { idInCompany, type VerifiedToken } from '../../accounts/records.ts';
+import { idInCompany } from '../../accounts/records.ts';
 import {
   encodeResults,
   KEY_RETENTION_MS,
@@ -6,8 +6,8 @@ import {
   repeatedOutcome,
   requireUnusedKey,
 } from '../../intake/idempotency.ts';
-import type { IdempotentRequest, WriteAllOutcome } from '../../intake/store.ts';
-import { LeadsRejected, requireAllWritten, toRejection } from '../../intake/write-all.ts';
+import type { WriteAllOutcome } from '../../intake/store.ts';
+import { LeadsRejected, requireAllWritten, toRejection, type WriteRequest } from '../../intake/write-all.ts';
 import { mayWrite } from '../../leads/access.ts';
 import {
   findNoContent,
@@ -72,14 +72,6 @@ type Rejected = Extract<LeadResult, { kind: 'rejected' }>;
 interface AcceptedDraft {
   readonly kind: 'added' | 'updated';
   readonly draft: Draft;
-}
-
-/** The leads of one request over HTTP. */
-export interface WriteRequest {
-  readonly leads: readonly LeadInput[];
-  readonly scope: LeadScope;
-  readonly sender: VerifiedToken | undefined;
-  readonly idempotency: IdempotentRequest | undefined;
 }
 
 type WriteMethods = Pick<Store, 'writeLeads' | 'findPlacementProblems' | 'planLeads'>;

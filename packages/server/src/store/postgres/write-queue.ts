@@ -1,9 +1,10 @@
 import { idInCompany } from '../../accounts/records.ts';
 import type { WriteAllOutcome } from '../../intake/store.ts';
+import type { WriteRequest } from '../../intake/write-all.ts';
 import { StoreUnavailableError } from '../../sql/errors.ts';
 import { type Database, LOCK_TIMEOUT_MS } from './connection.ts';
 import { isUnavailableForSome, violatedConstraint } from './errors.ts';
-import { type GroupOutcome, type WriteMode, type WriteRequest, writeGroup } from './leads-write.ts';
+import { type GroupOutcome, type WriteMode, writeGroup } from './leads-write.ts';
 import { LockQueue } from './lock-queue.ts';
 
 /** Further requests fail at once, so that a database that hangs does not fill the memory. */

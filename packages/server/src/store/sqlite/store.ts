@@ -2,9 +2,6 @@ import { statSync } from 'node:fs';
 import { createAccountStore } from '../../accounts/sql.ts';
 import { createConsumerStore } from '../../consumers/sql.ts';
 import { createHookStore } from '../../hooks/sql.ts';
-import type { WriteAllOutcome } from '../../intake/store.ts';
-import { toRejection } from '../../intake/write-all.ts';
-import { mayWrite } from '../../leads/access.ts';
 import { createRemoval } from '../../leads/removal-sql.ts';
 import type { RenderedLead } from '../../leads/render.ts';
 import { createLeadLists } from '../../leads/sql.ts';
@@ -18,7 +15,6 @@ import { prepareFindAccount } from './accounts.ts';
 import { prepareChangeLog } from './change-log.ts';
 import { type Connection, DatabaseFile, openConnection, type SqlValue, type StoreLog } from './connection.ts';
 import { asStoreError, isBusy, isDamage, isLockTimeout } from './errors.ts';
-import { GroupCommit } from './group-commit.ts';
 import { decodeLead, PAGE_COLUMNS, RENDERED_COLUMNS } from './lead-columns.ts';
 import { preparePages } from './leads-read.ts';
 import { encodeLeads, LeadWriter } from './leads-write.ts';
@@ -26,6 +22,7 @@ import { expectedVersion, findFaults, migrate, prepareSchema, readPlan } from '.
 import { ReadCache } from './read-cache.ts';
 import { prepareTasks, SQLITE } from './sql.ts';
 import { vacuum } from './vacuum.ts';
+import { WriteQueue } from './write-queue.ts';
 
 export type { StoreLog } from './connection.ts';
 
@@ -129,7 +126,6 @@ function prepareDatabase(connection: Connection, clock: Clock) {
   return {
     connection,
     findAccount,
-    findSender: cache.of(findAccount, ({ userId, tokenId }) => [userId, tokenId]),
     leads: new LeadWriter(connection, cache, clock),
     readRows: preparePages<Record<string, SqlValue>>(connection, PAGE_COLUMNS),
     readRendered: preparePages<RenderedLead>(connection, RENDERED_COLUMNS),
@@ -187,7 +183,7 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
     return connection.retryWhileBusy(writeLockWaitMs, () => connection.transaction(transaction));
   }
 
-  const groupCommit = new GroupCommit(write);
+  const writeQueue = new WriteQueue(write);
 
   const sql: SqlDatabase = {
     dialect: SQLITE,
@@ -254,18 +250,10 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
 
     async writeLeads(batch, writeOptions = {}) {
       const encoded = await encodeLeads(batch);
-      return write(({ leads }) => leads.inBatch((shared) => leads.write(encoded, writeOptions, shared)));
+      return write(({ leads }) => leads.write(encoded, writeOptions));
     },
-    async writeAllLeads(batch, scope, sender, request) {
-      const encoded = await encodeLeads(batch);
-      return groupCommit
-        .write<WriteAllOutcome>(batch.length, ({ findSender, leads }, shared) =>
-          sender && !mayWrite(findSender(sender), sender.userId, scope)
-            ? { kind: 'account-changed' }
-            : leads.writeAll(encoded, scope, request, shared),
-        )
-        .catch(toRejection);
-    },
+    writeAllLeads: (leads, scope, sender, idempotency) =>
+      writeQueue.enqueue({ leads, scope, sender, idempotency }),
     findPlacementProblems: (batch, writeOptions = {}) =>
       mapInSlices(batch, (lead) => read(({ leads }) => leads.findProblems(lead, writeOptions))),
     planLeads: (batch, writeOptions = {}) => read(({ leads }) => leads.plan(batch, writeOptions)),
