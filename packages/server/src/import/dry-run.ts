@@ -1,7 +1,7 @@
 /** Stands in for the store in an import that writes nothing, and counts which leads would be new. */
 import { hash } from 'node:crypto';
 import { idInCompany } from '../accounts/records.ts';
-import type { LeadPlace } from '../leads/placement.ts';
+import type { Place } from '../leads/access.ts';
 import type { LeadInput } from '../leads/record.ts';
 import type { LeadResult, PlannedLead, WriteOptions, WriteOutcome } from '../leads/store.ts';
 import type { Store } from '../store/store.ts';
@@ -10,8 +10,7 @@ import type { Store } from '../store/store.ts';
 const MAX_REMEMBERED_IDS = 5_000_000;
 
 /** The new leads of a company at one place. */
-export interface NewLeads extends LeadPlace {
-  readonly companyId: string;
+export interface NewLeads extends Place {
   readonly count: number;
 }
 
@@ -54,7 +53,7 @@ export class DryRun {
     return { kind: isNew ? 'added' : 'updated', id: lead.id ?? '', createdAt: lead.createdAt ?? 0 };
   }
 
-  #addNew(lead: LeadInput, { branchId, departmentId }: LeadPlace): void {
+  #addNew(lead: LeadInput, { branchId, departmentId }: Omit<Place, 'companyId'>): void {
     const { companyId, id } = lead;
     if (id !== undefined && this.#newIds.size < MAX_REMEMBERED_IDS) this.#newIds.add(hashId(lead, id));
     const key = JSON.stringify([companyId, branchId, departmentId]);

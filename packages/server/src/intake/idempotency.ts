@@ -71,17 +71,3 @@ export function repeatedOutcome(
     results: stored.map(([createdAt, kind], index) => ({ kind, id: leads[index]?.id ?? '', createdAt })),
   };
 }
-
-/** Thrown inside a transaction, so that it is rolled back. */
-export class KeyReused extends Error {
-  override readonly name = 'KeyReused';
-}
-
-/** A derived id that exists shows that the key was used before and has been forgotten. Throws `KeyReused`. */
-export function requireUnusedKey(
-  results: readonly Pick<WrittenLead, 'kind' | 'id'>[],
-  request: IdempotentRequest | undefined,
-): void {
-  if (results.some(({ kind, id }) => kind === 'updated' && request?.derivedIds.has(id)))
-    throw new KeyReused('a lead with an id that is derived from this key exists');
-}

@@ -1,9 +1,8 @@
 /** Writes all leads of a request or none: a store throws these errors inside its transaction, and turns them into an outcome. */
 import type { VerifiedToken } from '../accounts/records.ts';
-import { findPlacementProblems, type Places } from '../leads/placement.ts';
+import { findPlacementProblems, type OrganisationLookup } from '../leads/placement.ts';
 import type { LeadInput, LeadScope } from '../leads/record.ts';
 import type { LeadResult, WrittenLead } from '../leads/store.ts';
-import { KeyReused } from './idempotency.ts';
 import type { IdempotentRequest, WriteAllOutcome } from './store.ts';
 
 /** The leads of one request over HTTP, as the parameters of `writeAllLeads`. */
@@ -16,34 +15,48 @@ export interface WriteRequest {
 
 type Rejected = Extract<LeadResult, { kind: 'rejected' }>;
 /** A lead that is written, or will be. */
-type Accepted = Pick<WrittenLead, 'kind'>;
+type Accepted = Pick<WrittenLead, 'kind' | 'id'>;
 
 /** Thrown inside a transaction, so that it is rolled back. */
 export class LeadsRejected extends Error {
   override readonly name = 'LeadsRejected';
   readonly problems: Extract<WriteAllOutcome, { kind: 'rejected' }>['problems'];
 
-  constructor(leads: readonly LeadInput[], results: readonly (Accepted | Rejected)[], places: Places) {
+  constructor(
+    leads: readonly LeadInput[],
+    results: readonly (Accepted | Rejected)[],
+    organisation: OrganisationLookup,
+  ) {
     super('at least one of the leads was rejected');
     this.problems = results.map((result, index) => {
       const lead = leads[index];
       if (result.kind !== 'rejected' || lead === undefined) return [];
       const { problem } = result;
       if (problem.reason === 'outside-scope' || problem.reason === 'not-stored') return [problem];
-      const problems = findPlacementProblems(lead, places);
+      const problems = findPlacementProblems(lead, organisation);
       return problems.length > 0 ? problems : [problem];
     });
   }
 }
 
-/** Throws `LeadsRejected` if a lead was rejected. */
+/** Thrown inside a transaction, so that it is rolled back. */
+class KeyReused extends Error {
+  override readonly name = 'KeyReused';
+}
+
+/**
+ * Throws `LeadsRejected` if a lead was rejected, and `KeyReused` if a derived id exists: then the key was used before, and has been
+ * forgotten.
+ */
 export function requireAllWritten<Written extends Accepted>(
-  leads: readonly LeadInput[],
+  { leads, idempotency }: Pick<WriteRequest, 'leads' | 'idempotency'>,
   results: readonly (Written | Rejected)[],
-  places: Places,
+  organisation: OrganisationLookup,
 ): Written[] {
   const written = results.filter((result): result is Written => result.kind !== 'rejected');
-  if (written.length < results.length) throw new LeadsRejected(leads, results, places);
+  if (written.length < results.length) throw new LeadsRejected(leads, results, organisation);
+  if (written.some(({ kind, id }) => kind === 'updated' && idempotency?.derivedIds.has(id)))
+    throw new KeyReused('a lead with an id that is derived from this key exists');
   return written;
 }
 

@@ -23,11 +23,11 @@ export function scopeOf(user: PollingUser): LeadScope | undefined {
   }
 }
 
-/** The place of a lead or of a user. */
-type PlaceInCompany = Pick<User, 'companyId' | 'branchId' | 'departmentId'>;
+/** Where a lead or a user belongs. */
+export type Place = Pick<User, 'companyId' | 'branchId' | 'departmentId'>;
 
 /** Whether the scope contains a lead at this place. */
-export function isInScope(scope: LeadScope, place: PlaceInCompany): boolean {
+export function isInScope(scope: LeadScope, place: Place): boolean {
   if (scope.companyId !== place.companyId) return false;
   switch (scope.level) {
     case 'COMPANY':
@@ -48,7 +48,7 @@ export const mayWrite = ({ isRevoked, user }: Account, userId: string, scope: Le
   !isRevoked && user?.id === userId && hasScope(user, scope);
 
 /** Whether the user may see the lead. */
-export function maySee(user: PollingUser, lead: PlaceInCompany): boolean {
+export function maySee(user: PollingUser, lead: Place): boolean {
   const scope = scopeOf(user);
   return scope !== undefined && isInScope(scope, lead);
 }

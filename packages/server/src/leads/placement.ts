@@ -2,34 +2,25 @@
 
 import type { Status } from '../accounts/records.ts';
 import { toIso } from '../lib/clock.ts';
-import { isInScope } from './access.ts';
+import { isInScope, type Place } from './access.ts';
 import type { LeadInput, LeadScope } from './record.ts';
 import type { PlacementProblem } from './store.ts';
 
 /** The clocks of two machines may differ. */
 const MAX_HISTORY_AHEAD_MS = 60_000;
 
-/** Whether a historical lead would push the stamps of all later leads ahead of the clock. */
-export const isInFuture = (createdAt: number, now: number): boolean => createdAt > now + MAX_HISTORY_AHEAD_MS;
-
-export const inFuture = (createdAt: number): PlacementProblem => ({
-  field: 'createdAt',
-  reason: 'in-future',
-  value: toIso(createdAt),
-});
-
-/** The branch and department of a lead. */
-export interface LeadPlace {
-  readonly branchId: string | null;
-  readonly departmentId: string | null;
-}
+/** The problem of a historical lead that would push the stamps of all later leads ahead of the clock. */
+export const findFutureCreatedAt = (createdAt: number, now: number): PlacementProblem[] =>
+  createdAt > now + MAX_HISTORY_AHEAD_MS
+    ? [{ field: 'createdAt', reason: 'in-future', value: toIso(createdAt) }]
+    : [];
 
 /** The branch, department and status of a lead. */
-export interface Place extends LeadPlace {
+export interface Placement extends Omit<Place, 'companyId'> {
   readonly statusValue: string;
 }
 
-export type Placed = { readonly place: Place } | { readonly problem: PlacementProblem };
+export type Placed = { readonly placement: Placement } | { readonly problem: PlacementProblem };
 
 export type StatusName = Pick<Status, 'value' | 'label'>;
 
@@ -44,7 +35,7 @@ export const findStatus = (statuses: readonly StatusName[], text: string): strin
   )?.value;
 
 /** The organisation as one transaction reads it. */
-export interface Places {
+export interface OrganisationLookup {
   hasCompany(companyId: string): boolean;
   /** In the order of the company's catalogue. */
   statuses(companyId: string): readonly StatusName[];
@@ -52,26 +43,26 @@ export interface Places {
   branchOfDepartment(companyId: string, departmentId: string): string | undefined;
 }
 
-/** The place of the lead after this input, or its first problem; `existing` is its place before. */
-export function resolvePlace(
+/** The placement of the lead after this input, or its first problem; `existing` is its placement before. */
+export function resolvePlacement(
   input: LeadInput,
-  existing: Place | undefined,
-  places: Places,
+  existing: Placement | undefined,
+  organisation: OrganisationLookup,
   scope?: LeadScope,
 ): Placed {
   const [outside] = findOutsideScope(input, existing, scope);
   if (outside) return { problem: outside };
-  const placed = resolveAnywhere(input, existing, places);
-  if (!scope || 'problem' in placed || isInScope(scope, { ...placed.place, companyId: input.companyId }))
+  const placed = resolveAnywhere(input, existing, organisation);
+  if (!scope || 'problem' in placed || isInScope(scope, { ...placed.placement, companyId: input.companyId }))
     return placed;
   const field = scope.level === 'DEPARTMENT' ? 'departmentId' : 'branchId';
-  return { problem: { field, reason: 'outside-scope', value: placed.place[field] } };
+  return { problem: { field, reason: 'outside-scope', value: placed.placement[field] } };
 }
 
 /** The problem of a lead that exists outside of the scope. */
 export const findOutsideScope = (
   { companyId, id }: LeadInput,
-  existing: Place | undefined,
+  existing: Placement | undefined,
   scope: LeadScope | undefined,
 ): PlacementProblem[] =>
   scope && existing && !isInScope(scope, { ...existing, companyId })
@@ -82,33 +73,41 @@ export const findOutsideScope = (
 export const findNoContent = ({ id, onlyUpdate }: LeadInput): PlacementProblem[] =>
   onlyUpdate && id !== undefined ? [{ field: 'id', reason: 'no-content', value: id }] : [];
 
-function resolveAnywhere(input: LeadInput, existing: Place | undefined, places: Places): Placed {
+function resolveAnywhere(
+  input: LeadInput,
+  existing: Placement | undefined,
+  organisation: OrganisationLookup,
+): Placed {
   const { companyId, departmentId } = input;
-  const statuses = places.statuses(companyId);
+  const statuses = organisation.statuses(companyId);
   const named = input.statusValue ?? existing?.statusValue ?? defaultStatus(statuses);
-  const [problem] = findPlacementProblems({ ...input, statusValue: named }, places);
+  const [problem] = findPlacementProblems({ ...input, statusValue: named }, organisation);
   if (problem) return { problem };
   const statusValue = findStatus(statuses, named) ?? named;
-  if (departmentId == null) return { place: { ...withoutNewDepartment(input, existing), statusValue } };
-  const branchId = places.branchOfDepartment(companyId, departmentId) ?? null;
-  return { place: { branchId, departmentId, statusValue } };
+  if (departmentId == null) return { placement: { ...withoutNewDepartment(input, existing), statusValue } };
+  const branchId = organisation.branchOfDepartment(companyId, departmentId) ?? null;
+  return { placement: { branchId, departmentId, statusValue } };
 }
 
 /** The department determines the branch; a branch that is also given must be the same one. */
-export function findPlacementProblems(input: LeadInput, places: Places): PlacementProblem[] {
+export function findPlacementProblems(
+  input: LeadInput,
+  organisation: OrganisationLookup,
+): PlacementProblem[] {
   const { companyId, branchId, departmentId, statusValue } = input;
-  if (!places.hasCompany(companyId)) return [{ field: 'companyId', reason: 'unknown', value: companyId }];
+  if (!organisation.hasCompany(companyId))
+    return [{ field: 'companyId', reason: 'unknown', value: companyId }];
   const problems: PlacementProblem[] = [];
-  const statuses = places.statuses(companyId);
+  const statuses = organisation.statuses(companyId);
   if (statusValue !== undefined && findStatus(statuses, statusValue) === undefined) {
     const allowed = statuses.map(({ value }) => value);
     problems.push({ field: 'statusValue', reason: 'unknown', value: statusValue, allowed });
   }
-  const hasBranch = branchId != null && places.hasBranch(companyId, branchId);
+  const hasBranch = branchId != null && organisation.hasBranch(companyId, branchId);
   if (branchId != null && !hasBranch)
     problems.push({ field: 'branchId', reason: 'unknown', value: branchId });
   if (departmentId == null) return problems;
-  const found = places.branchOfDepartment(companyId, departmentId);
+  const found = organisation.branchOfDepartment(companyId, departmentId);
   if (found === undefined) problems.push({ field: 'departmentId', reason: 'unknown', value: departmentId });
   else if (hasBranch && branchId !== found)
     problems.push({
@@ -121,7 +120,7 @@ export function findPlacementProblems(input: LeadInput, places: Places): Placeme
 }
 
 /** A lead that moves to another branch loses its department of the old branch. */
-function withoutNewDepartment(input: LeadInput, existing: Place | undefined): Omit<Place, 'statusValue'> {
+function withoutNewDepartment(input: LeadInput, existing: Placement | undefined): Omit<Place, 'companyId'> {
   const branchId = input.branchId === undefined ? (existing?.branchId ?? null) : input.branchId;
   const stays = input.departmentId === undefined && branchId === existing?.branchId;
   return { branchId, departmentId: stays ? (existing?.departmentId ?? null) : null };

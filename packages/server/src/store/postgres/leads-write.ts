@@ -4,19 +4,17 @@ import {
   KEY_RETENTION_MS,
   MAX_KEYS_PRUNED,
   repeatedOutcome,
-  requireUnusedKey,
 } from '../../intake/idempotency.ts';
 import type { WriteAllOutcome } from '../../intake/store.ts';
 import { LeadsRejected, requireAllWritten, toRejection, type WriteRequest } from '../../intake/write-all.ts';
 import { mayWrite } from '../../leads/access.ts';
 import {
+  findFutureCreatedAt,
   findNoContent,
   findOutsideScope,
   findPlacementProblems,
-  inFuture,
-  isInFuture,
-  type Place,
-  resolvePlace,
+  type Placement,
+  resolvePlacement,
 } from '../../leads/placement.ts';
 import type { LeadFields, LeadInput, LeadScope } from '../../leads/record.ts';
 import { hashErasedId } from '../../leads/removal.ts';
@@ -28,7 +26,14 @@ import { createUuid } from '../uuids.ts';
 import type { Database, Session, TransactionSession } from './connection.ts';
 import { isLockBusy, isUnavailableForSome, violatedConstraint } from './errors.ts';
 import { UPDATE_LEADS } from './lead-functions.ts';
-import { type BatchRow, type ExistingRow, Lookup, lookupOf, readLookup, toPlace } from './write-lookups.ts';
+import {
+  type BatchRow,
+  type ExistingRow,
+  Lookup,
+  lookupOf,
+  readLookup,
+  toPlacement,
+} from './write-lookups.ts';
 
 /** Without sequential scans: the foreign key checks of each lead would read small tables from end to end. */
 const settingsOf = ({ historical = false }: WriteOptions): string =>
@@ -60,7 +65,7 @@ type IdentifiedLead = LeadInput & { readonly id: string };
 interface Draft {
   readonly companyId: string;
   readonly id: string;
-  place: Place;
+  placement: Placement;
   fields: LeadFields;
   /** For a historical lead. */
   readonly wantedCreatedAt: number | undefined;
@@ -71,6 +76,7 @@ interface Draft {
 type Rejected = Extract<LeadResult, { kind: 'rejected' }>;
 interface AcceptedDraft {
   readonly kind: 'added' | 'updated';
+  readonly id: string;
   readonly draft: Draft;
 }
 
@@ -89,7 +95,7 @@ export function leadMethods(database: Database): WriteMethods {
         const existing = lookup.existing.get(key);
         return [
           ...findPlacementProblems(lead, lookup),
-          ...findOutsideScope(lead, existing && toPlace(existing), scope),
+          ...findOutsideScope(lead, existing && toPlacement(existing), scope),
           ...(lead.id !== undefined && !allowErased && lookup.erased.has(key) ? [erased(lead.id)] : []),
         ];
       });
@@ -100,13 +106,13 @@ export function leadMethods(database: Database): WriteMethods {
       return leads.map((lead) => {
         const key = idInCompany(lead.companyId, lead.id ?? '');
         const before = lead.id === undefined ? undefined : lookup.existing.get(key);
-        const placed = resolvePlace(lead, before && toPlace(before), lookup);
+        const placed = resolvePlacement(lead, before && toPlacement(before), lookup);
         if ('problem' in placed) return { kind: 'rejected', problem: placed.problem };
         if (!before && lead.id !== undefined && !allowErased && lookup.erased.has(key))
           return { kind: 'rejected', problem: erased(lead.id) };
         const [noContent] = before ? [] : findNoContent(lead);
         if (noContent) return { kind: 'rejected', problem: noContent };
-        const { branchId, departmentId } = placed.place;
+        const { branchId, departmentId } = placed.placement;
         return { kind: before ? 'updated' : 'added', branchId, departmentId };
       });
     },
@@ -179,11 +185,7 @@ function planRequest(request: WriteRequest, index: number, lookup: Lookup): Plan
   if (repeated) return repeated;
   try {
     const batch = new Batch(leads, lookup, { scope });
-    const accepted = requireAllWritten(leads, batch.planned, lookup);
-    requireUnusedKey(
-      accepted.map(({ kind, draft }) => ({ kind, id: draft.id })),
-      idempotency,
-    );
+    requireAllWritten(request, batch.planned, lookup);
     return { kind: 'accepted', batch, request };
   } catch (error) {
     return toRejection(error);
@@ -303,7 +305,11 @@ class Batch {
 
   /** After the batch is saved. Throws `LeadsRejected` if a trigger has suppressed a lead. */
   written(): WrittenLead[] {
-    return requireAllWritten<WrittenLead>(this.#leads, this.results(), this.#lookup);
+    return requireAllWritten<WrittenLead>(
+      { leads: this.#leads, idempotency: undefined },
+      this.results(),
+      this.#lookup,
+    );
   }
 
   /** A lead of the batch violates a constraint. */
@@ -328,31 +334,33 @@ class Batch {
     const { companyId, id } = lead;
     const key = idInCompany(companyId, id);
     const existing = this.#findDraft(key);
-    const resolved = resolvePlace(lead, existing?.place, this.#lookup, scope);
+    const resolved = resolvePlacement(lead, existing?.placement, this.#lookup, scope);
     if ('problem' in resolved) return { kind: 'rejected', problem: resolved.problem };
     if (existing) {
-      existing.place = resolved.place;
+      existing.placement = resolved.placement;
       existing.fields = { ...existing.fields, ...lead.fields };
       if (!this.added.has(existing)) this.updated.add(existing);
-      return { kind: 'updated', draft: existing };
+      return { kind: 'updated', id, draft: existing };
     }
     if (!allowErased && this.#lookup.erased.has(key)) return { kind: 'rejected', problem: erased(id) };
     const [noContent] = findNoContent(lead);
     if (noContent) return { kind: 'rejected', problem: noContent };
     // Compared with the clock that stamps.
-    if (historical && lead.createdAt !== undefined && isInFuture(lead.createdAt, this.#lookup.now))
-      return { kind: 'rejected', problem: inFuture(lead.createdAt) };
+    const wantedCreatedAt = historical ? lead.createdAt : undefined;
+    const [inFuture] =
+      wantedCreatedAt === undefined ? [] : findFutureCreatedAt(wantedCreatedAt, this.#lookup.now);
+    if (inFuture) return { kind: 'rejected', problem: inFuture };
     const draft: Draft = {
       companyId,
       id,
-      place: resolved.place,
+      placement: resolved.placement,
       fields: { ...DEFAULT_LEAD_FIELDS, ...lead.fields },
-      wantedCreatedAt: historical ? lead.createdAt : undefined,
+      wantedCreatedAt,
       stored: undefined,
     };
     this.#drafts.set(key, draft);
     this.added.add(draft);
-    return { kind: 'added', draft };
+    return { kind: 'added', id, draft };
   }
 }
 
@@ -412,7 +420,7 @@ async function forgetErased(session: Session, drafts: readonly Draft[]): Promise
 const toDraft = (row: ExistingRow): Draft => ({
   companyId: row.company_id,
   id: row.id,
-  place: toPlace(row),
+  placement: toPlacement(row),
   fields: toLeadFields(row),
   wantedCreatedAt: undefined,
   stored: { id: row.id, createdAt: row.created_at },
@@ -420,14 +428,14 @@ const toDraft = (row: ExistingRow): Draft => ({
 
 /** In slices, because `JSON.stringify` of a whole batch blocks the event loop. */
 async function toJson(drafts: readonly Draft[]): Promise<string> {
-  const rows = await mapInSlices(drafts, ({ companyId, id, place, fields, wantedCreatedAt }) =>
+  const rows = await mapInSlices(drafts, ({ companyId, id, placement, fields, wantedCreatedAt }) =>
     JSON.stringify({
       company_id: companyId,
       id,
       created_at: wantedCreatedAt ?? null,
-      branch_id: place.branchId,
-      department_id: place.departmentId,
-      status_value: place.statusValue,
+      branch_id: placement.branchId,
+      department_id: placement.departmentId,
+      status_value: placement.statusValue,
       ...toLeadFieldsRow(fields),
     }),
   );

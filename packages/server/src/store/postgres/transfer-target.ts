@@ -49,7 +49,7 @@ function pageSql({ name, columns, key }: Table, after: Row | undefined): string 
            ORDER BY ${order} LIMIT ${ROWS_PER_PAGE}`;
 }
 
-const keyOf = ({ key }: Table, row: Row): SqlValue[] => key.map(({ name }) => row[name] as SqlValue);
+const keyValuesOf = ({ key }: Table, row: Row): SqlValue[] => key.map(({ name }) => row[name] as SqlValue);
 
 /** Keeps the times and trigger ids of the rows. */
 const KEEP_HISTORY = `SET LOCAL leadtap.historical = 'moved'`;
@@ -71,7 +71,7 @@ const NO_TIMEOUT = { timeoutMs: NO_TIMEOUT_MS };
 
 const createTarget = (database: Database): MoveTarget => ({
   page(table, after) {
-    const values = after === undefined ? [] : keyOf(table, after);
+    const values = after === undefined ? [] : keyValuesOf(table, after);
     return database.query<Row>(pageSql(table, after), values, NO_TIMEOUT);
   },
 

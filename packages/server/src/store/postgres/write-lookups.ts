@@ -2,7 +2,7 @@
 import { idInCompany, type VerifiedToken } from '../../accounts/records.ts';
 import type { Account } from '../../accounts/store.ts';
 import type { StoredRequest } from '../../intake/idempotency.ts';
-import type { Place, Places, StatusName } from '../../leads/placement.ts';
+import type { OrganisationLookup, Placement, StatusName } from '../../leads/placement.ts';
 import type { LeadInput } from '../../leads/record.ts';
 import type { LeadFieldsRow } from '../../leads/row.ts';
 import { isStorable } from '../../sql/sql.ts';
@@ -69,7 +69,7 @@ const storableOrNull = (id: string | undefined): string | null =>
   id !== undefined && isStorable(id) ? id : null;
 
 /** What some leads depend on, as it was read. */
-export class Lookup implements Places {
+export class Lookup implements OrganisationLookup {
   /** Companies that were skipped: what was read about them does not count. */
   readonly busy: ReadonlySet<string>;
   readonly now: number;
@@ -86,16 +86,18 @@ export class Lookup implements Places {
 
   constructor(row: BatchRow | undefined) {
     if (!row) throw new Error('leadtap.read_batch returned no row');
-    const keyOf = ({ company_id, id }: LeadKey) => idInCompany(company_id, id);
+    const toIdInCompany = ({ company_id, id }: LeadKey) => idInCompany(company_id, id);
     this.busy = new Set(row.busy);
     this.now = row.now_ms;
     this.accounts = row.accounts ?? [];
-    this.existing = new Map(row.existing?.map((lead) => [keyOf(lead), lead]));
-    this.erased = new Set(row.erased?.map(keyOf));
+    this.existing = new Map(row.existing?.map((lead) => [toIdInCompany(lead), lead]));
+    this.erased = new Set(row.erased?.map(toIdInCompany));
     this.#requests = new Map(row.requests?.map((request) => [request.key_hash, request]));
     this.#statuses = new Map(row.companies?.map(({ id, statuses }) => [id, statuses]));
-    this.#branches = new Set(row.branches?.map(keyOf));
-    this.#branchOf = new Map(row.departments?.map((department) => [keyOf(department), department.branch_id]));
+    this.#branches = new Set(row.branches?.map(toIdInCompany));
+    this.#branchOf = new Map(
+      row.departments?.map((department) => [toIdInCompany(department), department.branch_id]),
+    );
   }
 
   /** The request with this key. */
@@ -127,7 +129,7 @@ export async function readLookup(session: Session, leads: readonly LeadInput[]):
   return new Lookup(row);
 }
 
-export const toPlace = (row: ExistingRow): Place => ({
+export const toPlacement = (row: ExistingRow): Placement => ({
   branchId: row.branch_id,
   departmentId: row.department_id,
   statusValue: row.status_value,

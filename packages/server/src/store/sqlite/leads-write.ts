@@ -3,21 +3,19 @@ import {
   KEY_RETENTION_MS,
   MAX_KEYS_PRUNED,
   repeatedOutcome,
-  requireUnusedKey,
   type StoredRequest,
 } from '../../intake/idempotency.ts';
 import type { FindProblemsOptions, WriteAllOutcome } from '../../intake/store.ts';
 import { requireAllWritten, type WriteRequest } from '../../intake/write-all.ts';
 import { mayWrite } from '../../leads/access.ts';
 import {
+  findFutureCreatedAt,
   findNoContent,
   findOutsideScope,
   findPlacementProblems,
-  inFuture,
-  isInFuture,
-  type Place,
-  type Places,
-  resolvePlace,
+  type OrganisationLookup,
+  type Placement,
+  resolvePlacement,
   type StatusName,
 } from '../../leads/placement.ts';
 import type { LeadInput, LeadScope } from '../../leads/record.ts';
@@ -56,14 +54,14 @@ interface ExistingRow extends Record<string, SqlValue> {
   updated_at: number;
 }
 
-const placeOf = (row: ExistingRow): Place => ({
+const toPlacement = (row: ExistingRow): Placement => ({
   branchId: row.branch_id,
   departmentId: row.department_id,
   statusValue: row.status_value,
 });
 
 /** Reads each place once. Most leads name one of a few places. */
-function preparePlaces(connection: Connection, cache: ReadCache): Places {
+function prepareOrganisationLookup(connection: Connection, cache: ReadCache): OrganisationLookup {
   const company = connection.prepare('SELECT 1 FROM companies WHERE id = ?');
   const branch = connection.prepare('SELECT 1 FROM branches WHERE company_id = ? AND id = ?');
   const department = connection.prepare<{ branch_id: string }>(
@@ -116,7 +114,7 @@ export class LeadWriter {
   readonly #clock: Clock;
   readonly #cache: ReadCache;
   readonly #findSender;
-  readonly #places: Places;
+  readonly #organisation: OrganisationLookup;
   readonly #resolveNew;
   /** Whether a company has erased leads at all: only then the ids of its leads are hashed. */
   readonly #hasErased;
@@ -135,10 +133,10 @@ export class LeadWriter {
     this.#clock = clock;
     this.#cache = cache;
     this.#findSender = cache.of(prepareFindAccount(connection), ({ userId, tokenId }) => [userId, tokenId]);
-    this.#places = preparePlaces(connection, cache);
+    this.#organisation = prepareOrganisationLookup(connection, cache);
     // Resolving the place of each of 1,000 leads took 9 of 54 ms.
     this.#resolveNew = cache.of(
-      (lead: LeadInput, scope?: LeadScope) => resolvePlace(lead, undefined, this.#places, scope),
+      (lead: LeadInput, scope?: LeadScope) => resolvePlacement(lead, undefined, this.#organisation, scope),
       ({ companyId, branchId, departmentId, statusValue }, scope) => [
         ...[companyId, branchId, departmentId, statusValue],
         scope,
@@ -215,8 +213,7 @@ export class LeadWriter {
     const repeated = idempotency && repeatedOutcome(found, idempotency, leads);
     if (repeated) return repeated;
     const written = encoded.map((lead) => this.#writeLead(lead, { scope }, batch));
-    const results = requireAllWritten(leads, written, this.#places);
-    requireUnusedKey(results, idempotency);
+    const results = requireAllWritten({ leads, idempotency }, written, this.#organisation);
     if (idempotency) {
       const { keyHash, bodyHash } = idempotency;
       const now = this.#clock();
@@ -231,11 +228,11 @@ export class LeadWriter {
     this.#cache.revalidate();
     return leads.map((lead) => {
       const existing = lead.id === undefined ? undefined : this.#find.get(lead.companyId, lead.id);
-      const placed = resolvePlace(lead, existing && placeOf(existing), this.#places);
+      const placed = resolvePlacement(lead, existing && toPlacement(existing), this.#organisation);
       if ('problem' in placed) return { kind: 'rejected', problem: placed.problem };
       const [problem] = [...this.#findErasedId(lead, options), ...(existing ? [] : findNoContent(lead))];
       if (problem) return { kind: 'rejected', problem };
-      const { branchId, departmentId } = placed.place;
+      const { branchId, departmentId } = placed.placement;
       return { kind: existing ? 'updated' : 'added', branchId, departmentId };
     });
   }
@@ -250,7 +247,7 @@ export class LeadWriter {
   findProblems(lead: LeadInput, options: FindProblemsOptions): PlacementProblem[] {
     this.#cache.revalidate();
     return [
-      ...findPlacementProblems(lead, this.#places),
+      ...findPlacementProblems(lead, this.#organisation),
       ...this.#findOutsideScope(lead, options),
       ...this.#findErasedId(lead, options),
     ];
@@ -266,7 +263,7 @@ export class LeadWriter {
   #findOutsideScope(lead: LeadInput, { scope }: FindProblemsOptions): PlacementProblem[] {
     if (!scope || lead.id === undefined) return [];
     const existing = this.#find.get(lead.companyId, lead.id);
-    return findOutsideScope(lead, existing && placeOf(existing), scope);
+    return findOutsideScope(lead, existing && toPlacement(existing), scope);
   }
 
   #writeLead(encoded: EncodedLead, rules: LeadRules, batch: LeadBatch): LeadResult {
@@ -293,7 +290,7 @@ export class LeadWriter {
       return { kind: 'rejected', problem: { field: 'id', reason: 'erased', value: id } };
     const [noContent] = findNoContent(lead);
     if (noContent) return { kind: 'rejected', problem: noContent };
-    const added = this.#add(encoded, placed.place, rules, batch);
+    const added = this.#add(encoded, placed.placement, rules, batch);
     // A lead that is rejected stays erased.
     if (isErased && added.kind === 'added') this.#forgetErased.run(companyId, erasedHash);
     return added;
@@ -301,20 +298,20 @@ export class LeadWriter {
 
   #add(
     { lead, fields }: EncodedLead,
-    place: Place,
+    placement: Placement,
     { historical }: LeadRules,
     { now, stamps }: LeadBatch,
   ): LeadResult {
     const { companyId } = lead;
     const wanted = historical ? lead.createdAt : undefined;
     const createdAt = wanted === undefined ? stamps.next(companyId) : stamps.firstFree(companyId, wanted);
-    if (wanted !== undefined && isInFuture(createdAt, now))
-      return { kind: 'rejected', problem: inFuture(createdAt) };
+    const [inFuture] = wanted === undefined ? [] : findFutureCreatedAt(createdAt, now);
+    if (inFuture) return { kind: 'rejected', problem: inFuture };
     const receivedAt = wanted === undefined ? createdAt : now;
     const id = lead.id ?? createUuid(receivedAt);
     this.#insert.run(
       ...[companyId, id, createdAt, createUuid(receivedAt), receivedAt],
-      ...[place.branchId, place.departmentId, place.statusValue],
+      ...[placement.branchId, placement.departmentId, placement.statusValue],
       ...FIELD_DEFAULTS.map((value, index) => fields[index] ?? value),
       createdAt,
     );
@@ -330,9 +327,9 @@ export class LeadWriter {
     { now }: LeadBatch,
   ): LeadResult {
     const { created_at: createdAt } = existing;
-    const placed = resolvePlace(lead, placeOf(existing), this.#places, scope);
+    const placed = resolvePlacement(lead, toPlacement(existing), this.#organisation, scope);
     if ('problem' in placed) return { kind: 'rejected', problem: placed.problem };
-    const { branchId, departmentId, statusValue } = placed.place;
+    const { branchId, departmentId, statusValue } = placed.placement;
     const fields = FIELDS.map((column, index) => {
       const value = given[index];
       return value === undefined ? (existing[column] ?? null) : value;

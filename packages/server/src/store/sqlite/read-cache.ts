@@ -16,15 +16,15 @@ export class ReadCache {
     this.#readVersion = connection.prepare<{ data_version: number }>('PRAGMA data_version');
   }
 
-  /** The same function, with its results cached by what `keyOf` returns, as JSON: all that the result depends on. */
+  /** The same function, with its results cached by what `cacheKeyOf` returns, as JSON: all that the result depends on. */
   of<Parameters extends readonly unknown[], Result>(
     read: (...parameters: Parameters) => Result,
-    keyOf: (...parameters: Parameters) => readonly unknown[] = (...parameters) => parameters,
+    cacheKeyOf: (...parameters: Parameters) => readonly unknown[] = (...parameters) => parameters,
   ): (...parameters: Parameters) => Result {
     const cached = new Map<string, { readonly result: Result }>();
     this.#caches.push(cached);
     return (...parameters) => {
-      const key = JSON.stringify(keyOf(...parameters));
+      const key = JSON.stringify(cacheKeyOf(...parameters));
       const entry = cached.get(key) ?? { result: read(...parameters) };
       cached.set(key, entry);
       return entry.result;
