@@ -22,10 +22,12 @@ export const RATE_LIMITS = {
 /** The windows in which each request of a user counts. */
 export const USER_WINDOWS: readonly RateLimit[] = [RATE_LIMITS.minute, RATE_LIMITS.hour];
 
-/** `100 requests per minute and 1000 per hour` */
-export const USER_LIMITS_TEXT = USER_WINDOWS.map(({ name, quota }, index) =>
-  index === 0 ? `${quota} requests per ${name}` : `${quota} per ${name}`,
-).join(' and ');
+/** `100 requests per minute and 1000 per hour`; a third window would make it `…, 1000 per hour and 5000 per day`. */
+export const USER_LIMITS_TEXT = new Intl.ListFormat('en-GB').format(
+  USER_WINDOWS.map(({ name, quota }, index) =>
+    index === 0 ? `${quota} requests per ${name}` : `${quota} per ${name}`,
+  ),
+);
 
 /** All headers of a request together. */
 export const MAX_HEADER_BYTES = 16 * 1024;
