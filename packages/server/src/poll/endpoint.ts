@@ -108,7 +108,7 @@ export function createPollEndpoint(
         : cache.readCommitted(pageQuery, revalidation);
     };
     return andThen(read(caller), (page) =>
-      // Such a page needs no other check of the account.
+      // An empty page, or one that is older than the check of the account, needs no other check.
       page.leads.count === 0 || page.isOlderThanAccount
         ? { page, companyId: caller.user.companyId }
         : readVerified(callers, exchange, caller, page, read).then((verified) => ({
@@ -120,11 +120,13 @@ export function createPollEndpoint(
 
   function answer(exchange: Exchange, caller: PollCaller): PollPayload | Promise<PollPayload> {
     const query = parseQuery(searchOf(exchange.request.url));
+    // A held poll must not keep the whole caller in memory.
+    const { token } = caller;
     return andThen(readPage(exchange, caller, query), (first) => {
       if (exchange.request.headers['prefer'] === undefined) return toPayload(exchange, first.page, query);
       const held = holdIfPreferred(exchange, {
         ...first,
-        token: caller.token,
+        token,
         since: query.since,
         // Only the last read waits for a writer: its page may be empty, and then has a time.
         pollAgain: async (isLast) => readPage(exchange, await callers.identifyAgain(exchange), query, isLast),

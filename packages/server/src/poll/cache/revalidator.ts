@@ -104,8 +104,9 @@ export class Revalidator {
     const epoch = this.#epoch;
     try {
       const revalidation = { ...(await this.#store.revalidate(request, this.#seen)), epoch };
-      this.#seen = revalidation.seen;
+      // Applied first: if that fails, the next revalidation has the same changes again.
       this.#apply(request, revalidation);
+      this.#seen = revalidation.seen;
       batch.resolve(revalidation);
     } catch (error) {
       batch.reject(error);
