@@ -227,11 +227,12 @@ async function runTransaction<T, Row>(
     values: readonly SqlValue[] = [],
     { commits = false } = {},
   ) => {
+    if (isEnded) throw new Error('the transaction has ended');
     const answered = runQuery<R>(client, text, values, timeoutMs);
     if (!commits) return answered;
     isEnded = true;
     // COMMIT rolls back if the statement has failed.
-    const [rows] = await settleBoth(answered, query('COMMIT'));
+    const [rows] = await settleBoth(answered, runQuery(client, 'COMMIT', [], timeoutMs));
     return rows;
   };
   try {

@@ -198,7 +198,7 @@ export async function writeGroup(
   requests: readonly WriteRequest[],
   { mode, skipsBusyCompanies, lockTimeoutMs }: GroupOptions,
 ): Promise<GroupOutcome[]> {
-  // Otherwise, what was stored is looked at before the commit.
+  // A retry must see what was stored before it commits.
   const commits = mode === 'together';
   const write = async (session: TransactionSession, [row]: BatchRow[]) => {
     const lookup = new Lookup(row);
@@ -235,6 +235,7 @@ export async function writeGroup(
     // The error of a group may be that of one company.
     const isBusy = requests.length > 1 ? isUnavailableForSome(error) : isLockBusy(error);
     if (skipsBusyCompanies && isBusy) return requests.map(() => ({ kind: 'company-busy' }));
+    if (requests.length > 1) throw error;
     return [toRejection(error)];
   }
 }
@@ -384,12 +385,10 @@ async function saveDrafts(
     await session.query(UPDATE_LEADS, [await toJson(updated)], { commits: commits && added.length === 0 });
   if (added.length === 0) return;
   const rows = await session.query<AddedRow>(ADD_LEADS, [await toJson(added), allOrNone], { commits });
+  const byId = new Map(added.map((draft) => [idInCompany(draft.companyId, draft.id), draft]));
   for (const [index, { company_id, id, created_at: createdAt }] of rows.entries()) {
     // A trigger of the operator's may have changed the company or the id; if no row is missing, rows are matched by their order.
-    const draft =
-      rows.length === added.length
-        ? added[index]
-        : added.find((other) => other.companyId === company_id && other.id === id);
+    const draft = rows.length === added.length ? added[index] : byId.get(idInCompany(company_id, id));
     if (draft) draft.stored = { id, createdAt };
   }
 }

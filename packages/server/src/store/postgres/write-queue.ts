@@ -23,7 +23,7 @@ interface PendingRequest {
 }
 
 /** Its groups are written one after the other. */
-class Queue {
+class RequestQueue {
   readonly name: string;
   readonly lockQueue: LockQueue;
   /** Whether it has requests of several companies. */
@@ -48,8 +48,8 @@ class Queue {
 export class WriteQueue {
   readonly #database: Database;
   /** Two: the next group is prepared while the one before it waits for the disk. */
-  readonly #sharedQueues: readonly [Queue, Queue];
-  readonly #companyQueues = new Map<string, Queue>();
+  readonly #sharedQueues: readonly [RequestQueue, RequestQueue];
+  readonly #companyQueues = new Map<string, RequestQueue>();
   readonly #companyLocks: LockQueue;
 
   constructor(database: Database) {
@@ -59,7 +59,10 @@ export class WriteQueue {
     // Writes that wait for companies that are locked for long must not occupy the connections of the others, or fill their queue.
     const sharedLocks = new LockQueue(connections > 1 ? 2 : 1, MAX_QUEUED_WRITES);
     this.#companyLocks = new LockQueue(Math.max(1, connections - 1), MAX_QUEUED_WRITES);
-    this.#sharedQueues = [new Queue('even', sharedLocks, true), new Queue('odd', sharedLocks, true)];
+    this.#sharedQueues = [
+      new RequestQueue('shared 0', sharedLocks, true),
+      new RequestQueue('shared 1', sharedLocks, true),
+    ];
   }
 
   async enqueue(request: WriteRequest): Promise<WriteAllOutcome> {
@@ -69,7 +72,8 @@ export class WriteQueue {
       const outcome = await this.#add(this.#sharedQueueOf(companyId), request);
       if (outcome.kind !== 'company-busy') return outcome;
     }
-    const queue = this.#companyQueues.get(companyId) ?? new Queue(companyId, this.#companyLocks, false);
+    const queue =
+      this.#companyQueues.get(companyId) ?? new RequestQueue(companyId, this.#companyLocks, false);
     this.#companyQueues.set(companyId, queue);
     queue.unfinished += 1;
     try {
@@ -84,13 +88,13 @@ export class WriteQueue {
   }
 
   /** Always the same for a company, so that its requests do not wait for each other in the database. */
-  #sharedQueueOf(companyId: string): Queue {
+  #sharedQueueOf(companyId: string): RequestQueue {
     let sum = 0;
     for (const character of companyId) sum += character.codePointAt(0) ?? 0;
     return this.#sharedQueues[sum % 2 === 0 ? 0 : 1];
   }
 
-  #add(queue: Queue, request: WriteRequest): Promise<GroupOutcome> {
+  #add(queue: RequestQueue, request: WriteRequest): Promise<GroupOutcome> {
     return new Promise((resolve, reject) => {
       const pending = { request, resolve, reject };
       queue.pending.push(pending);
@@ -98,8 +102,8 @@ export class WriteQueue {
     });
   }
 
-  /** Every request has its place and its timeout in the lock queue. The first one takes those behind it into its group. */
-  async #waitForTurn(queue: Queue, pending: PendingRequest): Promise<void> {
+  /** Every request has its turn and its timeout in the lock queue. The first one takes those behind it into its group. */
+  async #waitForTurn(queue: RequestQueue, pending: PendingRequest): Promise<void> {
     await queue.lockQueue.run(queue.name, LOCK_TIMEOUT_MS, async (remainingMs) => {
       // Otherwise it is part of a group that was written before.
       if (queue.pending.includes(pending)) await this.#writeNext(queue, performance.now() + remainingMs);
@@ -110,7 +114,7 @@ export class WriteQueue {
   }
 
   /** None is acknowledged before the commit. If the transaction fails, each request is written alone. */
-  async #writeNext(queue: Queue, deadline: number): Promise<void> {
+  async #writeNext(queue: RequestQueue, deadline: number): Promise<void> {
     const group = queue.pending.splice(0, countGroup(queue.pending));
     try {
       await this.#write(queue, group, deadline, 'together');
@@ -126,7 +130,7 @@ export class WriteQueue {
   }
 
   async #write(
-    { isShared }: Queue,
+    { isShared }: RequestQueue,
     group: readonly PendingRequest[],
     deadline: number,
     mode: WriteMode,

@@ -60,16 +60,16 @@ export class WriteQueue {
 
   /** Savepoints, for which SQLite copies every page that changes, are used only after a request has failed: few leads are rejected. */
   async #commit(requests: readonly EncodedRequest[]): Promise<readonly RequestResult[]> {
-    let hasRequestFailed = false;
+    let isWriting = false;
     try {
       return await this.#transact(({ leads }) => {
-        hasRequestFailed = true;
+        isWriting = true;
         const results = leads.writeTogether(requests);
-        hasRequestFailed = false;
+        isWriting = false;
         return results;
       });
     } catch (error) {
-      if (!hasRequestFailed || requests.length === 1) throw error;
+      if (!isWriting || requests.length === 1) throw error;
       return this.#transact(({ leads }) => leads.writeEach(requests));
     }
   }
