@@ -59,7 +59,7 @@ export class ClaimSender {
   async #sendEvent(claimed: DueHook, claimBegunAt: number): Promise<void> {
     await takeTurn(claimed.companyId);
     const { due, mayBegin } = await this.#begin(claimed, claimBegunAt);
-    if (!mayBegin()) return this.#results.add(due, { kind: 'no-slot' });
+    if (!mayBegin()) return this.#results.add(due, { kind: 'postponed' });
     const window = { since: sinceOf(due), through: due.through };
     const message = eventMessage(due.hook, window, due.claimedAt, this.#options.publicUrl);
     const outcome = await this.#post(due, message);
@@ -88,7 +88,7 @@ export class ClaimSender {
       accepted = { createdAt: next.createdAt, status: outcome.status };
       results.add(due, { accepted, end: { kind: 'sending' } });
       // So that no more leads are sent again after a crash while the database is slow.
-      await results.batchStored();
+      await results.waitForBatch();
     }
   }
 

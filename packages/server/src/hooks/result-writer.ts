@@ -22,7 +22,7 @@ const BATCH_MS = 20;
 
 interface Result {
   readonly due: DueHook;
-  /** Of a hook that sends leads, unless it had no slot: what was sent. */
+  /** Of a hook that sends leads, unless it was postponed: what was sent. */
   readonly result: ClaimResult | SentLeads;
 }
 
@@ -47,13 +47,13 @@ export class ResultWriter {
     this.#writing ??= this.#write();
   }
 
-  /** When the batch that is being stored is, if there is one. */
-  async batchStored(): Promise<void> {
+  /** Until the batch that is being stored, if there is one, is stored or has failed. */
+  async waitForBatch(): Promise<void> {
     await this.#batch;
   }
 
-  /** When all results are stored. */
-  async idle(): Promise<void> {
+  /** Until all results are stored or have failed. */
+  async waitUntilStored(): Promise<void> {
     await this.#writing;
   }
 

@@ -12,8 +12,8 @@ export type Outcome =
   /** No response. `not-allowed`: this instance may not send to the host, and nothing was sent. */
   | { readonly kind: 'timeout' | 'unreachable' | 'not-allowed' };
 
-/** `no-slot`: too many events of the company are in flight. */
-export type ClaimResult = Outcome | { readonly kind: 'no-slot' };
+/** `postponed`: nothing was sent. Too many events of the company are in flight, or the time of the claim was over. */
+export type ClaimResult = Outcome | { readonly kind: 'postponed' };
 
 /** What a claim of a hook that sends leads has come to. */
 export interface SentLeads {
@@ -89,7 +89,7 @@ export function progressAfter(due: DueHook, result: ClaimResult, context: RuleCo
     case 'not-allowed':
     case 'gone':
       return { ...due.hook, notBefore: context.now, checkAt: context.now };
-    case 'no-slot':
+    case 'postponed':
       return { ...due.hook, notBefore: context.now + POSTPONE_MS, checkAt: context.now + POSTPONE_MS };
   }
 }

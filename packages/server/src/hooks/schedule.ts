@@ -54,8 +54,8 @@ export function nextStep(state: SenderState, now: number): Step {
     return now >= lookAt ? { kind: 'look' } : waitUntil(Math.min(lookAt, sweepAt));
   }
   if (isClaimDue(state, now)) return { kind: 'claim' };
-  const readAt = Math.max(state.readAt, state.claimedAt) + TICK_MS;
-  return now >= readAt ? { kind: 'read' } : waitUntil(readAt);
+  const nextReadAt = Math.max(state.readAt, state.claimedAt) + TICK_MS;
+  return now >= nextReadAt ? { kind: 'read' } : waitUntil(nextReadAt);
 }
 
 /** One claim after each read at most. All hooks are examined once a second at most, also while the change log cannot say what has changed. */

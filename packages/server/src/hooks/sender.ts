@@ -46,7 +46,7 @@ export class HookSender {
 
   constructor(options: HookSenderOptions) {
     this.#options = options;
-    // Other hooks of the company were not claimed meanwhile.
+    // While a company has its share of the slots, its other hooks are not claimed.
     this.#slots = new Slots(options.delivery.maxInFlight, (companyId) => this.#examine([companyId]));
     options.watchReserved?.('webhook_slots', () => this.#slots.taken);
     this.#outage = new Outage(options.log);
@@ -82,7 +82,7 @@ export class HookSender {
     await this.#slots.idle();
     clearTimeout(abort);
     delivery.close();
-    await this.#results.idle();
+    await this.#results.waitUntilStored();
   }
 
   async #run(): Promise<void> {
@@ -169,6 +169,6 @@ export class HookSender {
     const send = () =>
       this.#claimSender.send(due, begunAt).catch((error: unknown) => this.#outage.begin(error));
     const hasSlot = this.#slots.run(companyId, hook.failures > 0, send);
-    if (!hasSlot) this.#results.add(due, { kind: 'no-slot' });
+    if (!hasSlot) this.#results.add(due, { kind: 'postponed' });
   }
 }

@@ -232,7 +232,7 @@ export async function* hookPages(
   do {
     page = await hooks.list({ now, companyId, userId, after: page.at(-1)?.hook.id, limit: HOOKS_PER_PAGE });
     yield page;
-    // SQLite reads without waiting. Polls are answered between two pages.
+    // SQLite reads synchronously. Polls are answered between two pages.
     await setImmediate();
   } while (page.length === HOOKS_PER_PAGE);
 }

@@ -27,9 +27,9 @@ export const authorize = (
   token: VerifiedToken,
   user: PollingUser | undefined,
   rule: AccessRule,
-  isCounted: boolean,
+  skipsRateLimit: boolean,
 ): PollingUser | Promise<PollingUser> =>
-  andThen(isCounted ? undefined : countRequest(exchange, token, rule), () => {
+  andThen(skipsRateLimit ? undefined : countRequest(exchange, token, rule), () => {
     // The ids are compared again: a database that ignores case, or cuts a text at NUL, finds other users.
     if (user?.id !== token.userId) throw new ProblemError('user-not-found');
     if (rule.scope === 'leads:read' && !mayPoll(user)) throw new ProblemError('professional-plan-required');

@@ -114,14 +114,17 @@ export function createIdentification<Account extends CurrentAccount>(
   }
 
   /** All checks, synchronous except for what is not in memory. */
-  const identify = (exchange: Exchange, isCounted: boolean): Caller<Account> | Promise<Caller<Account>> =>
+  const identify = (
+    exchange: Exchange,
+    skipsRateLimit: boolean,
+  ): Caller<Account> | Promise<Caller<Account>> =>
     andThen(authenticate(exchange), (token) =>
       andThen(accounts.revalidateFor(token), (account) => {
         // The tokens of a removed user are revoked, for the case that a user of this id is added again. Until then they get the 404.
         if (account.isRevoked && account.user?.id === token.userId)
           return rejectToken('token-revoked', exchange.address, { token });
         exchange.token = token;
-        return andThen(authorize(exchange, token, account.user, rule, isCounted), (user) => ({
+        return andThen(authorize(exchange, token, account.user, rule, skipsRateLimit), (user) => ({
           token,
           user,
           account,

@@ -40,7 +40,7 @@ interface PollToHold {
 /** One user needs a held poll for each client and each tab of the console. */
 const MAX_HELD_POLLS_PER_USER = 10;
 /**
- * A company may have so many times the number of free places. So a single company gets four fifths of all places, two that want as
+ * A company may have so many times the number of free slots. So a single company gets four fifths of all slots, two that want as
  * many as they can get 44 % each, and a company that has none always finds one.
  */
 const COMPANY_SHARE = 4;
@@ -125,7 +125,7 @@ export class HeldPolls {
 
   /** Undefined if the service stops, or if as many polls are held as may be: of all users, of the user, or of the company. */
   hold(request: PollToHold): HeldPoll | undefined {
-    if (this.#isStopped || !this.#hasPlaceFor(request)) return undefined;
+    if (this.#isStopped || !this.#hasSlotFor(request)) return undefined;
     const held = new HeldPoll(request);
     this.#held.add(held);
     this.#checks += 1;
@@ -167,7 +167,7 @@ export class HeldPolls {
     }
   }
 
-  /** The poll is not held any more: its place is free. */
+  /** The poll is not held any more: its slot is free. */
   release(held: HeldPoll): void {
     if (held.state === 'ended') return;
     if (held.state === 'checking' || held.state === 'checking-stale') this.#checks -= 1;
@@ -183,7 +183,7 @@ export class HeldPolls {
     this.#startChecks();
   }
 
-  #hasPlaceFor({ token, companyId }: PollToHold): boolean {
+  #hasSlotFor({ token, companyId }: PollToHold): boolean {
     const free = this.#maxWaiting - this.#held.size;
     return (
       free > 0 &&

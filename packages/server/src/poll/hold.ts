@@ -55,7 +55,7 @@ export function createHold(changes: ChangeSource, options: HoldOptions): HoldIfP
     try {
       observer?.observeWaiting?.(count);
     } catch {
-      // An observer that throws must not fail the request, or keep its place. It throws again when the request is counted, which logs it.
+      // An observer that throws must not fail the request, or keep its slot. It throws again when the request is counted, which logs it.
     }
   };
   const heldPolls = new HeldPolls(changes, { maxWaiting, onCount, schedule: options.schedule });

@@ -193,23 +193,25 @@ export function consumerFactsOf(listed: ListedConsumer, now: number, chosenMs?: 
     skippedSince: toIsoOrNull(consumer?.skippedSince ?? null),
     unconfirmedSince: toIsoOrNull(consumer?.unconfirmedSince ?? null),
     isStuck: isStuck(listed, now, chosenMs),
-    tokenEnded: endOf(listed) ?? consumer?.tokenEnded ?? null,
+    tokenEnded: tokenEndOfHook(listed) ?? consumer?.tokenEnded ?? null,
     isAwaited: isAwaited(listed, now, chosenMs),
     hook: toConsumerHookJson(hook),
   };
 }
 
 /** The names of `leadtap consumers --json` and `/status.json` that differ from ours: outside programs rely on them. */
-const PUBLIC_NAMES: Readonly<Record<string, string>> = {
-  pendingLeads: 'waiting',
-  pendingSince: 'waitingSince',
-  skippedLeads: 'skipped',
-};
+const PUBLIC_NAMES = new Map<string, string>(
+  Object.entries({
+    pendingLeads: 'waiting',
+    pendingSince: 'waitingSince',
+    skippedLeads: 'skipped',
+  } satisfies Partial<Record<keyof ReturnType<typeof consumerFactsOf>, string>>),
+);
 
 export const toConsumerJson = (facts: ReturnType<typeof consumerFactsOf>): object =>
-  Object.fromEntries(Object.entries(facts).map(([name, value]) => [PUBLIC_NAMES[name] ?? name, value]));
+  Object.fromEntries(Object.entries(facts).map(([name, value]) => [PUBLIC_NAMES.get(name) ?? name, value]));
 
-function endOf({ hook }: ListedConsumer): TokenEnd | undefined {
+function tokenEndOfHook({ hook }: ListedConsumer): TokenEnd | undefined {
   if (hook?.state === 'key-removed') return hook.state;
   return hook?.state === 'expired' && sendsLeads(hook) ? hook.state : undefined;
 }
@@ -263,15 +265,22 @@ export async function* listedConsumerPages(
   { consumers, hooks, maySendTo = () => true }: ConsumerSources,
   query: Omit<ConsumerQuery, 'limit' | 'after'>,
 ): AsyncGenerator<readonly ListedConsumer[]> {
-  const hookOf = await readConsumerHooks(hooks, query, maySendTo);
+  const consumerHooks = await readConsumerHooks(hooks, query, maySendTo);
   for await (const page of consumerPages({ consumers }, query))
     yield page.map((consumer) => {
       const { userId, tokenId, name, user } = consumer;
-      return { userId, tokenId, name, companyId: user.companyId, consumer, hook: hookOf.take(consumer) };
+      return {
+        userId,
+        tokenId,
+        name,
+        companyId: user.companyId,
+        consumer,
+        hook: consumerHooks.take(consumer),
+      };
     });
   const others: ListedConsumer[] = [];
-  const subscribed = hookOf.rest().map((hook) => ({ hook, isPending: true }));
-  for (const { hook, isPending } of [...subscribed, ...hookOf.sendingLeads]) {
+  const subscribed = consumerHooks.rest().map((hook) => ({ hook, isPending: true }));
+  for (const { hook, isPending } of [...subscribed, ...consumerHooks.sendingLeads]) {
     const { userId, tokenId, name, companyId } = hook;
     const { maxPendingLeads } = query;
     const announced = isPending

@@ -163,7 +163,7 @@ describe('a failure', () => {
 
 it.each([
   ['not-allowed', 0],
-  ['no-slot', 1000],
+  ['postponed', 1000],
   ['gone', 0],
 ] as const)('%s is no attempt: the hook is due in %i ms', (kind, ms) => {
   const event = due({ failures: 2, failingSince: 5, lastEventAt: 5, lastStatus: 200, remindAt: 9 });

@@ -25,13 +25,13 @@ const MAX_APPENDED_LEADS = 100;
 export class FeedCache {
   readonly #store: ChangeTrackingStore;
   readonly #companies: LRUCache<string, CompanyFeeds>;
-  readonly #accounts: Pick<AccountCache, 'epoch'>;
+  readonly #revalidations: Pick<AccountCache, 'epoch'>;
   readonly #reads = new SingleFlight<FeedPage>();
   readonly #appends = new SingleFlight<boolean>();
 
-  constructor(store: ChangeTrackingStore, maxBytes: number, accounts: Pick<AccountCache, 'epoch'>) {
+  constructor(store: ChangeTrackingStore, maxBytes: number, revalidations: Pick<AccountCache, 'epoch'>) {
     this.#store = store;
-    this.#accounts = accounts;
+    this.#revalidations = revalidations;
     this.#companies = new LRUCache<string, CompanyFeeds>({
       maxSize: maxBytes,
       // A larger company is not cached: it must not evict all others.
@@ -92,7 +92,7 @@ export class FeedCache {
         return false;
       }
       feed.append(leads);
-      feed.epoch = this.#accounts.epoch;
+      feed.epoch = this.#revalidations.epoch;
       if (!isInvalidated()) feed.isStale = false;
       this.#updateSize(companyId);
       return true;
@@ -103,7 +103,7 @@ export class FeedCache {
     const { scope, since, limit } = query;
     return this.#reads.run(scope.companyId, `${feedKey(query)} ${since} ${limit}`, async (isInvalidated) => {
       const leads = await this.#store.readLeads(query);
-      const epoch = this.#accounts.epoch;
+      const epoch = this.#revalidations.epoch;
       const feed = toFeed(query, leads);
       feed.epoch = epoch;
       const page = feed.getPage(query) ?? feed.cachePage(query, renderLeads(leads));
