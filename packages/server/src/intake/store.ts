@@ -1,13 +1,8 @@
 /** What leads over HTTP need of a database. */
 import type { VerifiedToken } from '../accounts/records.ts';
 import type { LeadInput, LeadScope } from '../leads/record.ts';
-import type { PlacementProblem, WriteOptions, WrittenLead } from '../leads/store.ts';
+import type { PlacementProblem, ScopedWriteOptions, WrittenLead } from '../leads/store.ts';
 import type { PollStore } from '../poll/store.ts';
-
-export interface FindProblemsOptions extends WriteOptions {
-  /** Leads that exist outside of it have a problem. Default: none has. */
-  readonly scope?: LeadScope;
-}
 
 /** All leads are durable, or none was written. */
 export type WriteAllOutcome =
@@ -51,6 +46,6 @@ export interface IntakeStore extends PollStore {
    */
   findPlacementProblems(
     leads: readonly LeadInput[],
-    options?: FindProblemsOptions,
+    options?: ScopedWriteOptions,
   ): Promise<readonly (readonly PlacementProblem[])[]>;
 }

@@ -4,7 +4,8 @@ import type { Status } from '../accounts/records.ts';
 import { toIso } from '../lib/clock.ts';
 import { isInScope, type Place } from './access.ts';
 import type { LeadInput, LeadScope } from './record.ts';
-import type { PlacementProblem } from './store.ts';
+import type { StoredLeadRow } from './row.ts';
+import type { PlacementProblem, PlannedLead, ScopedWriteOptions, WriteOptions } from './store.ts';
 
 /** The clocks of two machines may differ. */
 const MAX_HISTORY_AHEAD_MS = 60_000;
@@ -43,6 +44,50 @@ export interface OrganisationLookup {
   branchOfDepartment(companyId: string, departmentId: string): string | undefined;
 }
 
+/** The organisation and the leads as one transaction reads them. */
+export interface LeadLookup extends OrganisationLookup {
+  /** Undefined if there is no such lead. */
+  findPlacement(companyId: string, id: string): Placement | undefined;
+  /** A lead that was erased may exist: another program may have added it. */
+  isErased(companyId: string, id: string): boolean;
+}
+
+export type PlacementRow = Pick<StoredLeadRow, 'branch_id' | 'department_id' | 'status_value'>;
+
+export const toPlacement = (row: PlacementRow): Placement => ({
+  branchId: row.branch_id,
+  departmentId: row.department_id,
+  statusValue: row.status_value,
+});
+
+/** What a write would do with a lead. */
+export function planLead(lead: LeadInput, lookup: LeadLookup, options: WriteOptions): PlannedLead {
+  const existing = findExisting(lead, lookup);
+  const placed = resolvePlacement(lead, existing, lookup);
+  if ('problem' in placed) return { kind: 'rejected', problem: placed.problem };
+  const [problem] = existing ? [] : findNotAddable(lead, lookup, options);
+  if (problem) return { kind: 'rejected', problem };
+  const { branchId, departmentId } = placed.placement;
+  return { kind: existing ? 'updated' : 'added', branchId, departmentId };
+}
+
+/** All problems that a lead has with its places, its scope and its id. */
+export function findLeadProblems(
+  lead: LeadInput,
+  lookup: LeadLookup,
+  options: ScopedWriteOptions,
+): PlacementProblem[] {
+  const existing = findExisting(lead, lookup);
+  return [
+    ...findPlacementProblems(lead, lookup),
+    ...findOutsideScope(lead, existing, options.scope),
+    ...(existing ? [] : findErased(lead, lookup, options)),
+  ];
+}
+
+const findExisting = ({ companyId, id }: LeadInput, lookup: LeadLookup): Placement | undefined =>
+  id === undefined ? undefined : lookup.findPlacement(companyId, id);
+
 /** The placement of the lead after this input, or its first problem; `existing` is its placement before. */
 export function resolvePlacement(
   input: LeadInput,
@@ -69,8 +114,23 @@ export const findOutsideScope = (
     ? [{ field: 'id', reason: 'outside-scope', value: id ?? null }]
     : [];
 
-/** The problem of a lead that would be added although it may only be updated. */
-export const findNoContent = ({ id, onlyUpdate }: LeadInput): PlacementProblem[] =>
+/** The problems of a lead that does not exist: it was erased, or may only be updated. */
+export const findNotAddable = (
+  lead: LeadInput,
+  lookup: LeadLookup,
+  options: WriteOptions,
+): PlacementProblem[] => [...findErased(lead, lookup, options), ...findNoContent(lead)];
+
+const findErased = (
+  { companyId, id }: LeadInput,
+  lookup: LeadLookup,
+  { allowErased = false }: WriteOptions,
+): PlacementProblem[] =>
+  id !== undefined && !allowErased && lookup.isErased(companyId, id)
+    ? [{ field: 'id', reason: 'erased', value: id }]
+    : [];
+
+const findNoContent = ({ id, onlyUpdate }: LeadInput): PlacementProblem[] =>
   onlyUpdate && id !== undefined ? [{ field: 'id', reason: 'no-content', value: id }] : [];
 
 function resolveAnywhere(

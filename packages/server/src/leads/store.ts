@@ -62,6 +62,11 @@ export interface WriteOptions {
   readonly allowErased?: boolean;
 }
 
+export interface ScopedWriteOptions extends WriteOptions {
+  /** Leads that exist outside of it, or would be placed outside of it, are rejected. Default: none is. */
+  readonly scope?: LeadScope;
+}
+
 /** What `writeLeads` would do with a lead, and the place that the lead would have. */
 export type PlannedLead =
   | {

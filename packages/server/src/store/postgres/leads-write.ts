@@ -10,30 +10,24 @@ import { LeadsRejected, requireAllWritten, toRejection, type WriteRequest } from
 import { mayWrite } from '../../leads/access.ts';
 import {
   findFutureCreatedAt,
-  findNoContent,
-  findOutsideScope,
-  findPlacementProblems,
+  findLeadProblems,
+  findNotAddable,
   type Placement,
+  planLead,
   resolvePlacement,
+  toPlacement,
 } from '../../leads/placement.ts';
-import type { LeadFields, LeadInput, LeadScope } from '../../leads/record.ts';
+import type { LeadFields, LeadInput } from '../../leads/record.ts';
 import { hashErasedId } from '../../leads/removal.ts';
 import { DEFAULT_LEAD_FIELDS, toLeadFields, toLeadFieldsRow } from '../../leads/row.ts';
-import type { LeadResult, WriteOptions, WrittenLead } from '../../leads/store.ts';
+import type { LeadResult, ScopedWriteOptions, WriteOptions, WrittenLead } from '../../leads/store.ts';
 import { mapInSlices } from '../../lib/event-loop.ts';
 import type { Store } from '../store.ts';
 import { createUuid } from '../uuids.ts';
 import type { Database, Session, TransactionSession } from './connection.ts';
 import { isLockBusy, isUnavailableForSome, violatedConstraint } from './errors.ts';
 import { UPDATE_LEADS } from './lead-functions.ts';
-import {
-  type BatchRow,
-  type ExistingRow,
-  Lookup,
-  lookupOf,
-  readLookup,
-  toPlacement,
-} from './write-lookups.ts';
+import { type BatchRow, type ExistingRow, Lookup, lookupOf, readLookup } from './write-lookups.ts';
 
 /** Without sequential scans: the foreign key checks of each lead would read small tables from end to end. */
 const settingsOf = ({ historical = false }: WriteOptions): string =>
@@ -88,33 +82,14 @@ export function leadMethods(database: Database): WriteMethods {
       return { kind: 'written', results: await writeLeads(database, leads, options) };
     },
 
-    async findPlacementProblems(leads, { allowErased = false, scope } = {}) {
+    async findPlacementProblems(leads, options = {}) {
       const lookup = await readLookup(database, leads);
-      return mapInSlices(leads, (lead) => {
-        const key = idInCompany(lead.companyId, lead.id ?? '');
-        const existing = lookup.existing.get(key);
-        return [
-          ...findPlacementProblems(lead, lookup),
-          ...findOutsideScope(lead, existing && toPlacement(existing), scope),
-          ...(lead.id !== undefined && !allowErased && lookup.erased.has(key) ? [erased(lead.id)] : []),
-        ];
-      });
+      return mapInSlices(leads, (lead) => findLeadProblems(lead, lookup, options));
     },
 
-    async planLeads(leads, { allowErased = false } = {}) {
+    async planLeads(leads, options = {}) {
       const lookup = await database.transaction((session) => readLookup(session, leads));
-      return leads.map((lead) => {
-        const key = idInCompany(lead.companyId, lead.id ?? '');
-        const before = lead.id === undefined ? undefined : lookup.existing.get(key);
-        const placed = resolvePlacement(lead, before && toPlacement(before), lookup);
-        if ('problem' in placed) return { kind: 'rejected', problem: placed.problem };
-        if (!before && lead.id !== undefined && !allowErased && lookup.erased.has(key))
-          return { kind: 'rejected', problem: erased(lead.id) };
-        const [noContent] = before ? [] : findNoContent(lead);
-        if (noContent) return { kind: 'rejected', problem: noContent };
-        const { branchId, departmentId } = placed.placement;
-        return { kind: before ? 'updated' : 'added', branchId, departmentId };
-      });
+      return leads.map((lead) => planLead(lead, lookup, options));
     },
   };
 }
@@ -150,8 +125,6 @@ async function writeLeads(
 
 const notStored = (id: string, constraint: string) =>
   ({ field: 'id', reason: 'not-stored', value: id, constraint }) as const;
-
-const erased = (id: string) => ({ field: 'id', reason: 'erased', value: id }) as const;
 
 /** The company of the request is locked: it must be written again, by a group that waits for the lock. */
 interface CompanyBusy {
@@ -261,11 +234,6 @@ async function saveKeys(
   await session.query(ADD_KEYS, values, { commits });
 }
 
-interface BatchOptions extends WriteOptions {
-  /** Leads outside of it are rejected. */
-  readonly scope?: LeadScope;
-}
-
 /** The id only has to sort well, so the clock of this machine will do. */
 function addIds(leads: readonly LeadInput[]): IdentifiedLead[] {
   const now = Date.now();
@@ -283,7 +251,7 @@ class Batch {
   /** By company and id. */
   readonly #drafts = new Map<string, Draft>();
 
-  constructor(leads: readonly LeadInput[], lookup: Lookup, options: BatchOptions) {
+  constructor(leads: readonly LeadInput[], lookup: Lookup, options: ScopedWriteOptions) {
     this.#leads = addIds(leads);
     this.#lookup = lookup;
     this.planned = this.#leads.map((lead) => this.#plan(lead, options));
@@ -291,7 +259,7 @@ class Batch {
 
   /** Leads that were erased, and are added again. */
   get readded(): readonly Draft[] {
-    return [...this.added].filter(({ companyId, id }) => this.#lookup.erased.has(idInCompany(companyId, id)));
+    return [...this.added].filter(({ companyId, id }) => this.#lookup.isErased(companyId, id));
   }
 
   /** After the batch is saved. */
@@ -330,8 +298,8 @@ class Batch {
     return draft;
   }
 
-  #plan(lead: IdentifiedLead, options: BatchOptions): AcceptedDraft | Rejected {
-    const { historical = false, allowErased = false, scope } = options;
+  #plan(lead: IdentifiedLead, options: ScopedWriteOptions): AcceptedDraft | Rejected {
+    const { historical = false, scope } = options;
     const { companyId, id } = lead;
     const key = idInCompany(companyId, id);
     const existing = this.#findDraft(key);
@@ -343,9 +311,8 @@ class Batch {
       if (!this.added.has(existing)) this.updated.add(existing);
       return { kind: 'updated', id, draft: existing };
     }
-    if (!allowErased && this.#lookup.erased.has(key)) return { kind: 'rejected', problem: erased(id) };
-    const [noContent] = findNoContent(lead);
-    if (noContent) return { kind: 'rejected', problem: noContent };
+    const [notAddable] = findNotAddable(lead, this.#lookup, options);
+    if (notAddable) return { kind: 'rejected', problem: notAddable };
     // Compared with the clock that stamps.
     const wantedCreatedAt = historical ? lead.createdAt : undefined;
     const [inFuture] =

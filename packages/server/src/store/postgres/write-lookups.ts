@@ -2,7 +2,13 @@
 import { idInCompany, type VerifiedToken } from '../../accounts/records.ts';
 import type { Account } from '../../accounts/store.ts';
 import type { StoredRequest } from '../../intake/idempotency.ts';
-import type { OrganisationLookup, Placement, StatusName } from '../../leads/placement.ts';
+import {
+  type LeadLookup,
+  type Placement,
+  type PlacementRow,
+  type StatusName,
+  toPlacement,
+} from '../../leads/placement.ts';
 import type { LeadInput } from '../../leads/record.ts';
 import type { LeadFieldsRow } from '../../leads/row.ts';
 import { isStorable } from '../../sql/sql.ts';
@@ -14,11 +20,9 @@ interface LeadKey {
 }
 
 export type ExistingRow = LeadFieldsRow &
+  PlacementRow &
   LeadKey & {
     created_at: number;
-    branch_id: string | null;
-    department_id: string | null;
-    status_value: string;
   };
 
 /** The result of `leadtap.read_batch`. A list without rows is null. */
@@ -69,7 +73,7 @@ const storableOrNull = (id: string | undefined): string | null =>
   id !== undefined && isStorable(id) ? id : null;
 
 /** What some leads depend on, as it was read. */
-export class Lookup implements OrganisationLookup {
+export class Lookup implements LeadLookup {
   /** Companies that were skipped: what was read about them does not count. */
   readonly busy: ReadonlySet<string>;
   readonly now: number;
@@ -77,8 +81,8 @@ export class Lookup implements OrganisationLookup {
   readonly accounts: readonly Account[];
   /** By company and id. */
   readonly existing: ReadonlyMap<string, ExistingRow>;
-  /** By company and id: leads that were erased. One that exists all the same is an update. */
-  readonly erased: ReadonlySet<string>;
+  /** By company and id. */
+  readonly #erased: ReadonlySet<string>;
   readonly #requests: ReadonlyMap<string, StoredRequest>;
   readonly #statuses: ReadonlyMap<string, readonly StatusName[]>;
   readonly #branches: ReadonlySet<string>;
@@ -91,7 +95,7 @@ export class Lookup implements OrganisationLookup {
     this.now = row.now_ms;
     this.accounts = row.accounts ?? [];
     this.existing = new Map(row.existing?.map((lead) => [toIdInCompany(lead), lead]));
-    this.erased = new Set(row.erased?.map(toIdInCompany));
+    this.#erased = new Set(row.erased?.map(toIdInCompany));
     this.#requests = new Map(row.requests?.map((request) => [request.key_hash, request]));
     this.#statuses = new Map(row.companies?.map(({ id, statuses }) => [id, statuses]));
     this.#branches = new Set(row.branches?.map(toIdInCompany));
@@ -120,6 +124,15 @@ export class Lookup implements OrganisationLookup {
   branchOfDepartment(companyId: string, departmentId: string): string | undefined {
     return this.#branchOf.get(idInCompany(companyId, departmentId));
   }
+
+  findPlacement(companyId: string, id: string): Placement | undefined {
+    const row = this.existing.get(idInCompany(companyId, id));
+    return row && toPlacement(row);
+  }
+
+  isErased(companyId: string, id: string): boolean {
+    return this.#erased.has(idInCompany(companyId, id));
+  }
 }
 
 /** Without locks. */
@@ -128,9 +141,3 @@ export async function readLookup(session: Session, leads: readonly LeadInput[]):
   const [row] = await session.query<BatchRow>(text, values);
   return new Lookup(row);
 }
-
-export const toPlacement = (row: ExistingRow): Placement => ({
-  branchId: row.branch_id,
-  departmentId: row.department_id,
-  statusValue: row.status_value,
-});

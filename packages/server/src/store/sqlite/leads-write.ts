@@ -5,29 +5,24 @@ import {
   repeatedOutcome,
   type StoredRequest,
 } from '../../intake/idempotency.ts';
-import type { FindProblemsOptions, WriteAllOutcome } from '../../intake/store.ts';
+import type { WriteAllOutcome } from '../../intake/store.ts';
 import { requireAllWritten, type WriteRequest } from '../../intake/write-all.ts';
 import { mayWrite } from '../../leads/access.ts';
 import {
   findFutureCreatedAt,
-  findNoContent,
-  findOutsideScope,
-  findPlacementProblems,
+  findNotAddable,
+  type LeadLookup,
   type OrganisationLookup,
   type Placement,
+  type PlacementRow,
   resolvePlacement,
   type StatusName,
+  toPlacement,
 } from '../../leads/placement.ts';
 import type { LeadInput, LeadScope } from '../../leads/record.ts';
 import { hashErasedId } from '../../leads/removal.ts';
 import { FIELD_COLUMNS } from '../../leads/row.ts';
-import type {
-  LeadResult,
-  PlacementProblem,
-  PlannedLead,
-  WriteOptions,
-  WriteOutcome,
-} from '../../leads/store.ts';
+import type { LeadResult, ScopedWriteOptions, WriteOptions, WriteOutcome } from '../../leads/store.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { mapInSlices } from '../../lib/event-loop.ts';
 import { createUuid } from '../uuids.ts';
@@ -46,19 +41,7 @@ const COLUMNS = [
   ...CONTENT_COLUMNS,
 ];
 
-interface ExistingRow extends Record<string, SqlValue> {
-  created_at: number;
-  branch_id: string | null;
-  department_id: string | null;
-  status_value: string;
-  updated_at: number;
-}
-
-const toPlacement = (row: ExistingRow): Placement => ({
-  branchId: row.branch_id,
-  departmentId: row.department_id,
-  statusValue: row.status_value,
-});
+type ExistingRow = Record<string, SqlValue> & PlacementRow & { created_at: number; updated_at: number };
 
 /** Reads each place once. Most leads name one of a few places. */
 function prepareOrganisationLookup(connection: Connection, cache: ReadCache): OrganisationLookup {
@@ -82,6 +65,14 @@ function prepareOrganisationLookup(connection: Connection, cache: ReadCache): Or
   };
 }
 
+/** Only if a company has erased leads at all, the ids of its leads are hashed. */
+function prepareIsErased(connection: Connection, cache: ReadCache): LeadLookup['isErased'] {
+  const anyErased = connection.prepare('SELECT 1 FROM erased_leads WHERE company_id = ? LIMIT 1');
+  const hasErased = cache.of((companyId: string) => anyErased.get(companyId) !== undefined);
+  const erased = connection.prepare('SELECT 1 FROM erased_leads WHERE company_id = ? AND id_hash = ?');
+  return (companyId, id) => hasErased(companyId) && erased.get(companyId, hashErasedId(id)) !== undefined;
+}
+
 /** A lead with its fields as the columns keep them. */
 interface EncodedLead {
   readonly lead: LeadInput;
@@ -103,26 +94,18 @@ interface LeadBatch {
   readonly stamps: Stamps;
 }
 
-interface LeadRules extends WriteOptions {
-  /** Leads outside of it are rejected. */
-  readonly scope?: LeadScope;
-}
-
 /** Writes batches of leads: each is durable as a whole, or not written at all. */
 export class LeadWriter {
   readonly #connection: Connection;
   readonly #clock: Clock;
   readonly #cache: ReadCache;
   readonly #findSender;
-  readonly #organisation: OrganisationLookup;
+  readonly #lookup: LeadLookup;
   readonly #resolveNew;
-  /** Whether a company has erased leads at all: only then the ids of its leads are hashed. */
-  readonly #hasErased;
   readonly #beginStamps;
   readonly #find;
   readonly #insert;
   readonly #update;
-  readonly #findErased;
   readonly #forgetErased;
   readonly #findKey;
   readonly #addKey;
@@ -133,16 +116,23 @@ export class LeadWriter {
     this.#clock = clock;
     this.#cache = cache;
     this.#findSender = cache.of(prepareFindAccount(connection), ({ userId, tokenId }) => [userId, tokenId]);
-    this.#organisation = prepareOrganisationLookup(connection, cache);
     // Resolving the place of each of 1,000 leads took 9 of 54 ms.
     this.#resolveNew = cache.of(
-      (lead: LeadInput, scope?: LeadScope) => resolvePlacement(lead, undefined, this.#organisation, scope),
+      (lead: LeadInput, scope?: LeadScope) => resolvePlacement(lead, undefined, this.#lookup, scope),
       ({ companyId, branchId, departmentId, statusValue }, scope) => [
         ...[companyId, branchId, departmentId, statusValue],
         scope,
       ],
     );
     this.#beginStamps = prepareStamps(connection);
+    this.#lookup = {
+      ...prepareOrganisationLookup(connection, cache),
+      isErased: prepareIsErased(connection, cache),
+      findPlacement: (companyId, id) => {
+        const row = this.#find.get(companyId, id);
+        return row && toPlacement(row);
+      },
+    };
     this.#find = connection.prepare<ExistingRow>(
       `SELECT created_at, ${CONTENT_COLUMNS.join(', ')} FROM leads WHERE company_id = ? AND id = ?`,
     );
@@ -163,9 +153,6 @@ export class LeadWriter {
       `DELETE FROM idempotency_keys WHERE company_id = ? AND key_hash IN
          (SELECT key_hash FROM idempotency_keys WHERE company_id = ? AND used_at < ? ORDER BY used_at LIMIT ?)`,
     );
-    const anyErased = connection.prepare('SELECT 1 FROM erased_leads WHERE company_id = ? LIMIT 1');
-    this.#hasErased = cache.of((companyId: string) => anyErased.get(companyId) !== undefined);
-    this.#findErased = connection.prepare('SELECT 1 FROM erased_leads WHERE company_id = ? AND id_hash = ?');
     this.#forgetErased = connection.prepare('DELETE FROM erased_leads WHERE company_id = ? AND id_hash = ?');
   }
 
@@ -213,7 +200,7 @@ export class LeadWriter {
     const repeated = idempotency && repeatedOutcome(found, idempotency, leads);
     if (repeated) return repeated;
     const written = encoded.map((lead) => this.#writeLead(lead, { scope }, batch));
-    const results = requireAllWritten({ leads, idempotency }, written, this.#organisation);
+    const results = requireAllWritten({ leads, idempotency }, written, this.#lookup);
     if (idempotency) {
       const { keyHash, bodyHash } = idempotency;
       const now = this.#clock();
@@ -223,50 +210,13 @@ export class LeadWriter {
     return { kind: 'written', results };
   }
 
-  /** What `write` would do. Writes nothing, so it needs no lock. */
-  plan(leads: readonly LeadInput[], options: WriteOptions): PlannedLead[] {
+  /** For reads without a lock. Get it again in each turn of the event loop. */
+  get lookup(): LeadLookup {
     this.#cache.revalidate();
-    return leads.map((lead) => {
-      const existing = lead.id === undefined ? undefined : this.#find.get(lead.companyId, lead.id);
-      const placed = resolvePlacement(lead, existing && toPlacement(existing), this.#organisation);
-      if ('problem' in placed) return { kind: 'rejected', problem: placed.problem };
-      const [problem] = [...this.#findErasedId(lead, options), ...(existing ? [] : findNoContent(lead))];
-      if (problem) return { kind: 'rejected', problem };
-      const { branchId, departmentId } = placed.placement;
-      return { kind: existing ? 'updated' : 'added', branchId, departmentId };
-    });
+    return this.#lookup;
   }
 
-  /** Not for a lead that exists: another program may have added it. */
-  #isErased({ companyId, id }: LeadInput): boolean {
-    if (id === undefined || this.#findErased.get(companyId, hashErasedId(id)) === undefined) return false;
-    return this.#find.get(companyId, id) === undefined;
-  }
-
-  /** All problems of a lead. Writes nothing. */
-  findProblems(lead: LeadInput, options: FindProblemsOptions): PlacementProblem[] {
-    this.#cache.revalidate();
-    return [
-      ...findPlacementProblems(lead, this.#organisation),
-      ...this.#findOutsideScope(lead, options),
-      ...this.#findErasedId(lead, options),
-    ];
-  }
-
-  /** The problem of a lead that was erased and may not be added again. */
-  #findErasedId(lead: LeadInput, { allowErased = false }: WriteOptions): PlacementProblem[] {
-    if (allowErased || lead.id === undefined || !this.#isErased(lead)) return [];
-    return [{ field: 'id', reason: 'erased', value: lead.id }];
-  }
-
-  /** The problem of a lead that exists outside of the scope. */
-  #findOutsideScope(lead: LeadInput, { scope }: FindProblemsOptions): PlacementProblem[] {
-    if (!scope || lead.id === undefined) return [];
-    const existing = this.#find.get(lead.companyId, lead.id);
-    return findOutsideScope(lead, existing && toPlacement(existing), scope);
-  }
-
-  #writeLead(encoded: EncodedLead, rules: LeadRules, batch: LeadBatch): LeadResult {
+  #writeLead(encoded: EncodedLead, rules: ScopedWriteOptions, batch: LeadBatch): LeadResult {
     try {
       return this.#writeValidLead(encoded, rules, batch);
     } catch (error) {
@@ -277,29 +227,26 @@ export class LeadWriter {
     }
   }
 
-  #writeValidLead(encoded: EncodedLead, rules: LeadRules, batch: LeadBatch): LeadResult {
+  #writeValidLead(encoded: EncodedLead, rules: ScopedWriteOptions, batch: LeadBatch): LeadResult {
     const { lead } = encoded;
     const { companyId, id } = lead;
     const existing = id === undefined ? undefined : this.#find.get(companyId, id);
     if (existing && id !== undefined) return this.#change(encoded, id, existing, rules, batch);
     const placed = this.#resolveNew(lead, rules.scope);
     if ('problem' in placed) return { kind: 'rejected', problem: placed.problem };
-    const erasedHash = id !== undefined && this.#hasErased(companyId) ? hashErasedId(id) : undefined;
-    const isErased = erasedHash !== undefined && this.#findErased.get(companyId, erasedHash) !== undefined;
-    if (id !== undefined && isErased && !rules.allowErased)
-      return { kind: 'rejected', problem: { field: 'id', reason: 'erased', value: id } };
-    const [noContent] = findNoContent(lead);
-    if (noContent) return { kind: 'rejected', problem: noContent };
+    const [notAddable] = findNotAddable(lead, this.#lookup, rules);
+    if (notAddable) return { kind: 'rejected', problem: notAddable };
     const added = this.#add(encoded, placed.placement, rules, batch);
     // A lead that is rejected stays erased.
-    if (isErased && added.kind === 'added') this.#forgetErased.run(companyId, erasedHash);
+    if (rules.allowErased && id !== undefined && added.kind === 'added')
+      this.#forgetErased.run(companyId, hashErasedId(id));
     return added;
   }
 
   #add(
     { lead, fields }: EncodedLead,
     placement: Placement,
-    { historical }: LeadRules,
+    { historical }: ScopedWriteOptions,
     { now, stamps }: LeadBatch,
   ): LeadResult {
     const { companyId } = lead;
@@ -323,11 +270,11 @@ export class LeadWriter {
     { lead, fields: given }: EncodedLead,
     id: string,
     existing: ExistingRow,
-    { scope }: LeadRules,
+    { scope }: ScopedWriteOptions,
     { now }: LeadBatch,
   ): LeadResult {
     const { created_at: createdAt } = existing;
-    const placed = resolvePlacement(lead, toPlacement(existing), this.#organisation, scope);
+    const placed = resolvePlacement(lead, toPlacement(existing), this.#lookup, scope);
     if ('problem' in placed) return { kind: 'rejected', problem: placed.problem };
     const { branchId, departmentId, statusValue } = placed.placement;
     const fields = FIELDS.map((column, index) => {

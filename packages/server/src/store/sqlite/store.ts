@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { createAccountStore } from '../../accounts/sql.ts';
 import { createConsumerStore } from '../../consumers/sql.ts';
 import { createHookStore } from '../../hooks/sql.ts';
+import { findLeadProblems, planLead } from '../../leads/placement.ts';
 import { createRemoval } from '../../leads/removal-sql.ts';
 import type { RenderedLead } from '../../leads/render.ts';
 import { createLeadLists } from '../../leads/sql.ts';
@@ -255,8 +256,9 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
     writeAllLeads: (leads, scope, sender, idempotency) =>
       writeQueue.enqueue({ leads, scope, sender, idempotency }),
     findPlacementProblems: (batch, writeOptions = {}) =>
-      mapInSlices(batch, (lead) => read(({ leads }) => leads.findProblems(lead, writeOptions))),
-    planLeads: (batch, writeOptions = {}) => read(({ leads }) => leads.plan(batch, writeOptions)),
+      mapInSlices(batch, (lead) => read(({ leads }) => findLeadProblems(lead, leads.lookup, writeOptions))),
+    planLeads: (batch, writeOptions = {}) =>
+      read(({ leads: { lookup } }) => batch.map((lead) => planLead(lead, lookup, writeOptions))),
     ...createLeadLists(sql, decodeLead),
     consumers: createConsumerStore(sql),
     hooks: createHookStore(sql, decodeLead),
