@@ -13,20 +13,23 @@ import { LONG_TIMEOUTS } from './store/postgres/timeouts.ts';
 import { readBackupTime, writeBackupTime } from './store/sqlite/backup-record.ts';
 import { sqliteHint } from './store/sqlite/hints.ts';
 import { inspectSqlite, migrateSqlite, openSqliteStore, type StoreLog } from './store/sqlite/store.ts';
-import type { BackupOptions, BackupReport, Inspection, MigrationReport, Store } from './store/store.ts';
+import type {
+  BackupOptions,
+  BackupReport,
+  Inspection,
+  MigrationReport,
+  SchemaOptions,
+  Store,
+} from './store/store.ts';
 import type { MoveSource, MoveTarget } from './store/transfer/port.ts';
 
-export interface OpenStoreOptions {
+export interface OpenStoreOptions extends Omit<SchemaOptions, 'migrate'> {
   /** Only for SQLite: PostgreSQL stamps leads with the clock of its server. */
   readonly clock?: Clock;
-  /** Create the database if there is none (the default), or throw a `SchemaVersionError` that found version 0. */
-  readonly create?: boolean;
   /** For faults of the SQLite file. */
   readonly log?: StoreLog;
   /** The SQLite file was replaced. The store stays closed. */
   readonly onReplaced?: () => void;
-  /** The schema was updated. */
-  readonly onMigrated?: (report: MigrationReport) => void;
   /** Stops the opening at a database server that does not answer. */
   readonly signal?: AbortSignal;
   /** Default: those of the adapter. */

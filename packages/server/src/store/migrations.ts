@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { ChangedMigrationError } from '../sql/errors.ts';
+import { ChangedMigrationError, SchemaVersionError } from '../sql/errors.ts';
+import type { SchemaOptions } from './store.ts';
 
 export interface Migration {
   readonly version: number;
@@ -66,6 +67,17 @@ export function planMigrations(
   const pending = migrations.filter(({ version }) => version > from);
   const to = isNewerButUsable(latest, from, recorded) ? from : latest;
   return { from, to, pending, applied: pending.map(({ name }) => name) };
+}
+
+/** Throws if this program cannot use the schema, or must migrate it first and may not. */
+export function needsMigration(
+  { from, to }: MigrationPlan,
+  { migrate = true, create = true }: SchemaOptions,
+): boolean {
+  if (from === to) return false;
+  const isAllowed = migrate && from < to && (create || from > 0);
+  if (!isAllowed) throw new SchemaVersionError(from, to);
+  return true;
 }
 
 /** `0042_drop_notes_needs_0040.sql`: for programs whose schema version is at least 40. */

@@ -66,6 +66,15 @@ export interface BackupReport {
   readonly bytes: number;
 }
 
+export interface SchemaOptions {
+  /** Bring the schema up to date first (the default), or refuse one that is not. */
+  readonly migrate?: boolean;
+  /** Create the schema if there is none (the default), or throw a `SchemaVersionError` that found version 0. Needs `migrate`. */
+  readonly create?: boolean;
+  /** The schema was updated. */
+  readonly onMigrated?: (report: MigrationReport) => void;
+}
+
 export interface MigrationReport {
   readonly from: number;
   readonly to: number;

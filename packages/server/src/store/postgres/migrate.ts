@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../lib/clock.ts';
 import { SchemaVersionError, StoreUnavailableError, UnusableDatabaseError } from '../../sql/errors.ts';
 import * as migrations from '../migrations.ts';
-import type { Inspection, MigrationReport, ServerFacts } from '../store.ts';
+import type { Inspection, MigrationReport, SchemaOptions, ServerFacts } from '../store.ts';
 import { type Database, NO_TIMEOUT_MS, type Session } from './connection.ts';
 import { isLockBusy } from './errors.ts';
 import { renderLeadFunctions } from './lead-functions.ts';
@@ -63,14 +63,9 @@ async function readPlan(session: Session): Promise<migrations.MigrationPlan> {
 /** A schema that is up to date needs no lock, so that any number of instances start at the same time. */
 export async function useSchema(
   database: Database,
-  options: { readonly migrate?: boolean; readonly create?: boolean } = {},
+  options: SchemaOptions = {},
 ): Promise<MigrationReport | undefined> {
-  const { migrate: mayMigrate = true, create = true } = options;
-  const { from, to } = await readPlan(database);
-  if (from === to) return undefined;
-  const isAllowed = mayMigrate && from < to && (create || from > 0);
-  if (!isAllowed) throw new SchemaVersionError(from, to);
-  return migrate(database);
+  return migrations.needsMigration(await readPlan(database), options) ? migrate(database) : undefined;
 }
 
 /**

@@ -5,7 +5,7 @@ import { createRemoval } from '../../leads/removal-sql.ts';
 import { toLeadRecord } from '../../leads/row.ts';
 import { createLeadLists } from '../../leads/sql.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
-import type { Inspection, MigrationReport, Store } from '../store.ts';
+import type { Inspection, MigrationReport, SchemaOptions, Store } from '../store.ts';
 import { createRevalidate } from './change-log.ts';
 import { Database } from './connection.ts';
 import { createReadLead, pageMethods } from './leads-read.ts';
@@ -22,18 +22,12 @@ const POLL_LOCK_WAIT_MS = 1000;
 const REPORT_TIMEOUTS = { statementTimeoutMs: 5000, lockTimeoutMs: 2000 };
 const CONNECTIONS = 10;
 
-export interface PostgresOptions extends Partial<Timeouts> {
+export interface PostgresOptions extends Partial<Timeouts>, SchemaOptions {
   /** `postgres://user:password@host:port/database` */
   readonly url: string;
   /** The maximal number of connections. Default: 10. */
   readonly connections?: number;
-  /** Bring the schema up to date first (the default), or refuse one that is not. */
-  readonly migrate?: boolean;
-  /** Create the schema if there is none (the default), or refuse. Needs `migrate`. */
-  readonly create?: boolean;
   readonly pollLockWaitMs?: number;
-  /** The schema was updated. */
-  readonly onMigrated?: (report: MigrationReport) => void;
   /** Stops the opening, which may wait for the server. Later it has no effect. */
   readonly signal?: AbortSignal;
 }

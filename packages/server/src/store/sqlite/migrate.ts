@@ -1,6 +1,6 @@
 import { ChangedMigrationError, SchemaVersionError, UnusableDatabaseError } from '../../sql/errors.ts';
 import * as migrations from '../migrations.ts';
-import type { MigrationReport } from '../store.ts';
+import type { MigrationReport, SchemaOptions } from '../store.ts';
 import type { Connection } from './connection.ts';
 
 /** Right from `dist/`, too: SQL is not compiled, so its only copy is in `src/`. */
@@ -57,19 +57,11 @@ function plan(connection: Connection): migrations.MigrationPlan {
   return planned;
 }
 
-/** Without `create`, an empty file is refused. */
-export function prepareSchema(
-  connection: Connection,
-  mayMigrate: boolean,
-  create: boolean,
-): MigrationReport | undefined {
-  const { from, to } = plan(connection);
-  if (!create && from === 0) throw new SchemaVersionError(from, to);
+export function useSchema(connection: Connection, options: SchemaOptions): MigrationReport | undefined {
+  migrations.needsMigration(readPlan(connection), options);
   connection.useWriteAheadLog();
-  const report = mayMigrate ? migrate(connection) : undefined;
-  const found = schemaVersion(connection);
-  if (found !== to) throw new SchemaVersionError(found, to);
-  return report;
+  // Also if nothing is to be migrated: its transaction creates the `-wal` file, which shows that the database is in use.
+  return (options.migrate ?? true) ? migrate(connection) : undefined;
 }
 
 /**

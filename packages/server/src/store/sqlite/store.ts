@@ -11,7 +11,7 @@ import { mapInSlices } from '../../lib/event-loop.ts';
 import type { ChangeTrackingStore } from '../../poll/store.ts';
 import { SchemaVersionError } from '../../sql/errors.ts';
 import type { SqlDatabase } from '../../sql/sql.ts';
-import type { Inspection, MigrationReport, Store } from '../store.ts';
+import type { Inspection, MigrationReport, SchemaOptions, Store } from '../store.ts';
 import { prepareFindAccount } from './accounts.ts';
 import { prepareChangeLog } from './change-log.ts';
 import { type Connection, DatabaseFile, openConnection, type SqlValue, type StoreLog } from './connection.ts';
@@ -19,7 +19,7 @@ import { asStoreError, isBusy, isDamage, isLockTimeout } from './errors.ts';
 import { decodeLead, PAGE_COLUMNS, RENDERED_COLUMNS } from './lead-columns.ts';
 import { preparePages } from './leads-read.ts';
 import { encodeLeads, LeadWriter } from './leads-write.ts';
-import { expectedVersion, findFaults, migrate, prepareSchema, readPlan } from './migrate.ts';
+import { expectedVersion, findFaults, migrate, readPlan, useSchema } from './migrate.ts';
 import { ReadCache } from './read-cache.ts';
 import { prepareTasks, SQLITE } from './sql.ts';
 import { vacuum } from './vacuum.ts';
@@ -39,12 +39,8 @@ const OPEN_LOCK_WAIT_MS = 10_000;
 const VACUUM_WAIT_MS = 10_000;
 const NO_COMPANIES: ReadonlySet<string> = new Set();
 
-export interface SqliteOptions {
+export interface SqliteOptions extends SchemaOptions {
   readonly file: string;
-  /** Apply pending migrations first (the default), or refuse a schema that is not up to date. */
-  readonly migrate?: boolean;
-  /** Create the database if there is none (the default), or refuse. Needs `migrate`. */
-  readonly create?: boolean;
   readonly clock?: Clock;
   readonly pollLockWaitMs?: number;
   readonly writeLockWaitMs?: number;
@@ -53,8 +49,6 @@ export interface SqliteOptions {
   readonly log?: StoreLog;
   /** Another file is at the path now. The store stays closed: open a new one, or start the process again. */
   readonly onReplaced?: () => void;
-  /** The schema was updated. */
-  readonly onMigrated?: (report: MigrationReport) => void;
 }
 
 /** Reads the state of the file without creating or changing anything. */
@@ -83,7 +77,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const connection = openConnection(file);
   try {
     const database = await connection.retryWhileBusy(OPEN_LOCK_WAIT_MS, () => {
-      const report = prepareSchema(connection, mayMigrate, create);
+      const report = useSchema(connection, options);
       if (report && report.applied.length > 0) options.onMigrated?.(report);
       return prepareDatabase(connection, clock);
     });
