@@ -95,13 +95,7 @@ export function engineOf(database: Database): Engine {
 }
 
 const sqliteEngine = ({ file }: SqliteDatabase): Engine => ({
-  open: ({ timeouts: { pollLockWaitMs, vacuumWaitMs } = {}, ...options }) =>
-    openSqliteStore({
-      file,
-      ...options,
-      ...(pollLockWaitMs !== undefined && { pollLockWaitMs }),
-      ...(vacuumWaitMs !== undefined && { vacuumWaitMs }),
-    }),
+  open: ({ timeouts, ...options }) => openSqliteStore({ file, ...options, ...timeouts }),
   migrate: () => migrateSqlite(file),
   inspect: () => inspectSqlite(file),
   hints: (error, setting) => [sqliteHint(error, file, setting)],
@@ -134,19 +128,9 @@ const loadPostgres = () => import('./store/postgres/store.ts');
 function postgresEngine(database: PostgresDatabase): Engine {
   const { url, connections } = database;
   return {
-    open: async ({ migrate, create, timeouts, signal, onMigrated }) => {
-      const { openPostgresStore } = await loadPostgres();
-      return openPostgresStore({
-        url,
-        connections,
-        migrate,
-        ...(create !== undefined && { create }),
-        ...(signal && { signal }),
-        ...(onMigrated && { onMigrated }),
-        ...timeouts,
-      });
-    },
-    migrate: async (signal) => (await loadPostgres()).migratePostgres(url, { ...(signal && { signal }) }),
+    open: async ({ timeouts, ...options }) =>
+      (await loadPostgres()).openPostgresStore({ url, connections, ...options, ...timeouts }),
+    migrate: async (signal) => (await loadPostgres()).migratePostgres(url, { signal }),
     inspect: async (clock, signal) => (await loadPostgres()).inspectPostgres(url, clock, signal),
     hints: (error, setting) => postgresHints(error, url, setting),
     oldSchemaFix:

@@ -36,7 +36,7 @@ export interface PostgresOptions extends Partial<Timeouts>, SchemaOptions {
 async function withDatabase<T>(
   url: string,
   work: (database: Database) => Promise<T>,
-  { signal, ...timeouts }: Partial<Timeouts> & { readonly signal?: AbortSignal } = {},
+  { signal, ...timeouts }: Partial<Timeouts> & { readonly signal?: AbortSignal | undefined },
 ): Promise<T> {
   const database = new Database(url, 1, { ...LONG_TIMEOUTS, ...timeouts }, signal);
   try {
@@ -54,14 +54,13 @@ export const inspectPostgres = (
   url: string,
   clock: Clock = systemClock,
   signal?: AbortSignal,
-): Promise<Inspection> =>
-  withDatabase(url, (database) => inspect(database, clock), { ...(signal && { signal }) });
+): Promise<Inspection> => withDatabase(url, (database) => inspect(database, clock), { signal });
 
 export const migratePostgres = (
   url: string,
-  { maxLockWaitMs, signal }: { readonly maxLockWaitMs?: number; readonly signal?: AbortSignal } = {},
+  options: { readonly maxLockWaitMs?: number; readonly signal?: AbortSignal | undefined } = {},
 ): Promise<MigrationReport> =>
-  withDatabase(url, (database) => migrate(database, maxLockWaitMs), { ...(signal && { signal }) });
+  withDatabase(url, (database) => migrate(database, options.maxLockWaitMs), { signal: options.signal });
 
 export async function openPostgresStore(options: PostgresOptions): Promise<Store> {
   const report = await withDatabase(options.url, (database) => useSchema(database, options), options);
