@@ -2,15 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { type ColumnKind, FIELD_COLUMNS, LEAD_COLUMNS } from '../../leads/row.ts';
 import { LEAD_JSON, NAMES, PAGE } from './lead-page.ts';
-
-/** The types of columns, as `json_to_recordset` reads them. */
-export const RECORD_TYPES: Readonly<Record<ColumnKind, string>> = {
-  text: 'text',
-  boolean: 'boolean',
-  time: 'bigint',
-  json: 'jsonb',
-  texts: 'text[]',
-};
+import { RECORD_TYPES } from './sql.ts';
 
 /** What an update of a lead may change. */
 const CONTENT: readonly { readonly column: string; readonly kind: ColumnKind }[] = [

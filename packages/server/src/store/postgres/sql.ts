@@ -1,3 +1,4 @@
+import type { ColumnKind } from '../../leads/row.ts';
 import {
   type ColumnType,
   type Dialect,
@@ -11,12 +12,14 @@ import {
 import { type Database, NO_TIMEOUT_MS, type Session } from './connection.ts';
 
 /** The types of columns, as `json_to_recordset` reads them. */
-const JSON_TYPES: Readonly<Record<ColumnType, string>> = {
+export const RECORD_TYPES: Readonly<Record<ColumnType | ColumnKind, string>> = {
   text: 'text',
   nullAsEmpty: 'text',
   time: 'bigint',
   integer: 'integer',
   boolean: 'boolean',
+  json: 'jsonb',
+  texts: 'text[]',
 };
 
 const POSTGRES: Dialect = {
@@ -26,7 +29,7 @@ const POSTGRES: Dialect = {
     const values = entries.map(([field, type]) =>
       type === 'time' ? `leadtap.from_ms(j."${field}") AS "${field}"` : `j."${field}"`,
     );
-    const definitions = entries.map(([field, type]) => `"${field}" ${JSON_TYPES[type]}`);
+    const definitions = entries.map(([field, type]) => `"${field}" ${RECORD_TYPES[type]}`);
     return `(
     SELECT ${values.join(', ')} FROM json_to_recordset(CAST(${json} AS json)) AS j (${definitions.join(', ')}))`;
   },

@@ -3,9 +3,8 @@ import { queryInChunks } from '../../sql/sql.ts';
 import { type MoveTarget, RowsRefusedError } from '../transfer/port.ts';
 import { type Column, type ColumnKind, LEADS, type Row, type Table } from '../transfer/tables.ts';
 import { Database, lockCompanies, NO_TIMEOUT_MS, type Session, type SqlValue } from './connection.ts';
-import { RECORD_TYPES } from './lead-functions.ts';
 import { useSchema } from './migrate.ts';
-import { runTask } from './sql.ts';
+import { RECORD_TYPES, runTask } from './sql.ts';
 import { LONG_TIMEOUTS } from './timeouts.ts';
 
 const ROWS_PER_PAGE = 1000;
@@ -24,7 +23,7 @@ export async function openPostgresMoveTarget(url: string, signal?: AbortSignal):
 
 function insertSql({ name, columns }: Table, onConflict = ''): string {
   const values = columns.map(({ name, kind }) => toStored(`r.${name}`, kind));
-  const types = columns.map(({ name, kind }) => `${name} ${kind === 'integer' ? kind : RECORD_TYPES[kind]}`);
+  const types = columns.map(({ name, kind }) => `${name} ${RECORD_TYPES[kind]}`);
   return `
     INSERT INTO leadtap.${name} (${columns.map(({ name }) => name).join(', ')})
     SELECT ${values.join(', ')} FROM json_to_recordset($1) AS r (${types.join(', ')})
