@@ -5,6 +5,7 @@ import { createRemoval } from '../../leads/removal-sql.ts';
 import { toLeadRecord } from '../../leads/row.ts';
 import { createLeadLists } from '../../leads/sql.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
+import { query } from '../../sql/sql.ts';
 import type { Inspection, MigrationReport, SchemaOptions, Store } from '../store.ts';
 import { createRevalidate } from './change-log.ts';
 import { Database } from './connection.ts';
@@ -18,8 +19,6 @@ import { WriteQueue } from './write-queue.ts';
 
 /** After this, a poll answers without the lock, from the committed leads: a stuck writer must not stop it. */
 const POLL_LOCK_WAIT_MS = 1000;
-/** For the metrics, which are scraped within 10 s, and the log at the start. */
-const REPORT_TIMEOUTS = { statementTimeoutMs: 5000, lockTimeoutMs: 2000 };
 const CONNECTIONS = 10;
 
 export interface PostgresOptions extends Partial<Timeouts>, SchemaOptions {
@@ -85,7 +84,7 @@ function createStore(database: Database, options: PostgresOptions): Store {
     hooks: { ...createHookStore(sql, toLeadRecord), readLead: createReadLead(database) },
 
     async status() {
-      const [row] = await queryInTransaction<{ version: string; latest: number; now: number }>(
+      const [row] = await readSoon<{ version: string; latest: number; now: number }>(
         `SELECT current_setting('server_version') AS version, leadtap.clock_ms() AS now,
                 coalesce(leadtap.to_ms(max(leadtap.last_stamp(c.id))), 0) AS latest FROM leadtap.companies AS c`,
       );
@@ -93,17 +92,15 @@ function createStore(database: Database, options: PostgresOptions): Store {
     },
 
     async readSize() {
-      const [row] = await queryInTransaction<{ bytes: number }>(
-        'SELECT pg_database_size(current_database()) AS bytes',
-      );
+      const [row] = await readSoon<{ bytes: number }>('SELECT pg_database_size(current_database()) AS bytes');
       return row?.bytes ?? 0;
     },
 
     close: () => database.close(),
   };
 
-  /** For reads whose duration grows with the tables: the server ends them in time, so that a shutdown does not wait long. */
-  function queryInTransaction<Row>(text: string): Promise<Row[]> {
-    return database.transaction((session) => session.query<Row>(text), REPORT_TIMEOUTS);
+  /** For reads whose duration grows with the tables: metrics are scraped within 10 s, and a shutdown must not wait long. */
+  function readSoon<Row>(text: string): Promise<Row[]> {
+    return sql.read(() => query<Row>(text), { timeout: 'short' });
   }
 }
