@@ -149,6 +149,9 @@ export const AFTER_ALL_TIMES = `leadtap.from_ms(${AFTER_ALL_MS})`;
 /** No text with a NUL or with half of a surrogate pair is stored: a driver would cut it, or look for another text. */
 export const isStorable = (text: string): boolean => !/[\0\p{Surrogate}]/u.test(text);
 
+export const storableOrNull = (text: string | undefined): string | null =>
+  text !== undefined && isStorable(text) ? text : null;
+
 interface Column {
   readonly field: string;
   readonly name: string;

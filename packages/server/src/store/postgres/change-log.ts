@@ -1,6 +1,6 @@
 import type { Account } from '../../accounts/store.ts';
 import type { Change, ChangeTrackingStore, Revalidation } from '../../poll/store.ts';
-import { isStorable } from '../../sql/sql.ts';
+import { storableOrNull } from '../../sql/sql.ts';
 import type { Database } from './connection.ts';
 
 /** The result of `leadtap.revalidate`. */
@@ -50,9 +50,6 @@ export function createRevalidate(database: Database): ChangeTrackingStore['reval
     };
   };
 }
-
-const storableOrNull = (id: string | undefined): string | null =>
-  id !== undefined && isStorable(id) ? id : null;
 
 function toChange(entry: string): Change {
   const space = entry.indexOf(' ');

@@ -11,7 +11,7 @@ import {
 } from '../../leads/placement.ts';
 import type { LeadInput } from '../../leads/record.ts';
 import type { LeadFieldsRow } from '../../leads/row.ts';
-import { isStorable } from '../../sql/sql.ts';
+import { storableOrNull } from '../../sql/sql.ts';
 import type { Session, SqlValue } from './connection.ts';
 
 interface LeadKey {
@@ -68,9 +68,6 @@ export function lookupOf(
   const values = [JSON.stringify(refs), users, tokens, keyCompanies, hashes, lockMode];
   return { text: READ_BATCH, values };
 }
-
-const storableOrNull = (id: string | undefined): string | null =>
-  id !== undefined && isStorable(id) ? id : null;
 
 /** What some leads depend on, as it was read. */
 export class Lookup implements LeadLookup {
