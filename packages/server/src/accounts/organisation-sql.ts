@@ -127,7 +127,7 @@ export function createOrganisationMethods({
   dialect,
   read,
   write,
-}: SqlDatabase): Required<Pick<AccountStore, 'applyOrganisation' | 'organisation'>> {
+}: SqlDatabase): Pick<AccountStore, 'applyOrganisation' | 'organisation'> {
   const sql = prepareSql(dialect);
   return {
     applyOrganisation: (organisation, options) => write(() => applyOrganisation(sql, organisation, options)),

@@ -95,7 +95,7 @@ const prepareSql = (dialect: Dialect) => ({
 export function createLeadLists(
   database: SqlDatabase,
   decode: (row: StoredLeadRow) => LeadRecord,
-): Required<Pick<LeadStore, 'listLeads' | 'findLeads' | 'searchLeads' | 'countLeadsByMinute'>> {
+): Pick<LeadStore, 'listLeads' | 'findLeads' | 'searchLeads' | 'countLeadsByMinute'> {
   const { dialect, read } = database;
   const sql = prepareSql(dialect);
   const toLead = (row: StoredLeadRow): StoredLead => toStoredLead(row, decode(row));
