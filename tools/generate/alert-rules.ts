@@ -29,7 +29,7 @@ export async function alertRules(root: URL): Promise<string> {
           `          severity: ${level}`,
           `        annotations:`,
           `          summary: '${title}'`,
-          `          description: 'The status page and \`leadtap doctor\` say whom it concerns and what to do. The service explains it at /docs#${name}.'`,
+          `          description: 'The status page and \`leadtap doctor\` say whom it concerns and what to do. The service explains it at {base_url}/docs#${name}.'`,
           '',
         ],
   );
@@ -38,8 +38,8 @@ export async function alertRules(root: URL): Promise<string> {
 
 /** For docs/problems.md. */
 export async function problemTable(root: URL): Promise<string> {
-  const rows = (await readRules(root)).map(({ name, levels, title }) => [
-    ...[`\`${name}\``, levels.join(', '), title],
+  const rows = (await readRules(root)).map(({ name, levels, title, guide }) => [
+    ...[`\`${name}\``, levels.join(', '), title, guide],
   ]);
-  return table(['name', 'level', 'meaning'], rows);
+  return table(['name', 'level', 'meaning', 'what to do'], rows);
 }

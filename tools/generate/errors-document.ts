@@ -18,7 +18,7 @@ Every response with a status of 400 or above is a problem of RFC 9457 (\`applica
 
 No error loses a lead: keep your \`since\` and continue with it. Retry automatically only after 408, 429, 500 and 503: every other error needs a person first, and the same request fails again.
 
-This page is for those who send requests. What the operator can do is at \`/docs#problem-CODE\` of the service, such as \`/docs#problem-token-invalid\`.`;
+**Operator** is what the person who runs Leadtap can do. A running service has the same texts at \`{base_url}/docs#problem-CODE\`, such as \`{base_url}/docs#problem-token-invalid\`.`;
 
 /** Only problems with members of their own have an example: all others differ in their texts alone. */
 function example(code: ProblemCode): string[] {
@@ -28,8 +28,9 @@ function example(code: ProblemCode): string[] {
 }
 
 function section(code: ProblemCode): string {
-  const { status, title, meaning, integrator }: ProblemEntry = PROBLEMS[code];
-  return [`## ${code}`, `**${status} ${title}.** ${meaning ?? ''}`.trim(), ...example(code), integrator].join(
+  const { status, title, meaning, integrator, operator }: ProblemEntry = PROBLEMS[code];
+  const advice = [integrator, ...(operator ? [`**Operator:** ${operator}`] : [])];
+  return [`## ${code}`, `**${status} ${title}.** ${meaning ?? ''}`.trim(), ...example(code), ...advice].join(
     '\n\n',
   );
 }

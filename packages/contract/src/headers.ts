@@ -29,7 +29,8 @@ export const HEADERS = {
   },
   'cache-control': {
     spelling: 'Cache-Control',
-    description: '`private, no-cache` on leads; `no-store` on all others.',
+    description:
+      '`private, no-cache` on polls; `private, no-store` on found leads; `no-store` on all others.',
     example: 'private, no-cache',
   },
   vary: {

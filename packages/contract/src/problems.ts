@@ -25,7 +25,7 @@ export interface ProblemEntry {
   readonly meaning?: string;
   /** What the person who polls does about it. */
   readonly integrator: string;
-  /** What the person who runs the service does about it, if anything: for the page at `/docs`. */
+  /** What the person who runs the service does about it, if anything. */
   readonly operator?: string;
 }
 

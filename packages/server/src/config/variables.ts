@@ -110,7 +110,8 @@ export const VARIABLES = {
     name: 'LEADTAP_CONSOLE',
     default: 'on',
     parse: values.parseOnOff,
-    meaning: '`on`: the web console is at `/`. `off`: `/` redirects to the documentation at `/docs`.',
+    meaning:
+      '`on`: the web console is at `{base_url}/`. `off`: it redirects to the documentation at `{base_url}/docs`.',
   },
   intake: {
     name: 'LEADTAP_INTAKE',

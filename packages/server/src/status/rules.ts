@@ -41,7 +41,7 @@ export interface Rule {
   readonly levels: readonly [Level, ...Level[]];
   /** What is wrong, without names and numbers, for the alert and the documents. */
   readonly title: string;
-  /** What it means and what to do, for every subject: for the page at `/docs`. Markdown with code spans only. */
+  /** What it means and what to do, for every subject: for docs/problems.md and the page at `/docs`. Markdown with code spans only. */
   readonly guide: string;
   /** Undefined if there is no such problem. */
   readonly find: (facts: Facts) => Found | undefined;
@@ -245,7 +245,7 @@ export const RULES: readonly Rule[] = [
     levels: ['warning'],
     title: 'A consumer polls, but is refused, or its webhook is not sent leads because of its plan',
     guide:
-      'The status page has the code of the refusal, and `/docs#problems` explains each code. A webhook is not sent leads while the plan of its user does not include it.',
+      'The status page has the code of the refusal, and `{base_url}/docs#problems` explains each code. A webhook is not sent leads while the plan of its user does not include it.',
     find: (facts) =>
       findConsumers(facts, 'consumers-refused', describeRefused) ?? findRefusedWithoutUser(facts),
     describe: describeRefused,
