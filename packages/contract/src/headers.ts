@@ -30,7 +30,7 @@ export const HEADERS = {
   'cache-control': {
     spelling: 'Cache-Control',
     description:
-      '`private, no-cache` on polls; `private, no-store` on found leads; `no-store` on all others.',
+      '`private, no-cache` on polls; `private, no-store` on found leads; `no-store` on all other responses of the API.',
     example: 'private, no-cache',
   },
   vary: {
