@@ -1,11 +1,13 @@
-/** The tables of lead fields, and of the forms of `since`, in the docs. */
+/** The tables of lead fields, of the forms of `since` and of headers, in the docs. */
 import {
   IMPORT_FIELDS,
   type ImportField,
   LEAD_FIELDS,
   type LeadFieldType,
+  NEW_LEADS_PATH,
   SINCE_FORMS,
 } from '@leadtap/contract';
+import type { openApiDocument } from '@leadtap/contract/openapi';
 
 const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
 
@@ -38,6 +40,17 @@ export const sinceTable = (): string =>
     ['form', 'example', 'read as'],
     SINCE_FORMS.map(({ form, example, readAs }) => [form, `\`${example}\``, `\`${readAs}\``]),
   );
+
+/** For docs/http-api.md: the headers of a poll. */
+export function headerTable({ paths, components }: ReturnType<typeof openApiDocument>): string {
+  const responses = Object.entries(paths[NEW_LEADS_PATH]?.get?.responses ?? {});
+  const rows = Object.entries(components.headers).map(([name, { description, example }]) => {
+    const statuses = responses.filter(([, { headers = {} }]) => name in headers).map(([status]) => status);
+    const on = statuses.length === responses.length ? 'all' : statuses.join(', ');
+    return [`\`${name}\``, on, description, `\`${example}\``];
+  });
+  return table(['header', 'on', 'meaning', 'example'], rows);
+}
 
 const number = (value = 0): string => value.toLocaleString('en-US');
 

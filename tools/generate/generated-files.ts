@@ -7,7 +7,7 @@ import { commandTable } from './command-table.ts';
 import { consoleTexts } from './console-texts.ts';
 import { docsPage } from './docs-page/page.ts';
 import { errorsDocument } from './errors-document.ts';
-import { importFieldTable, sinceTable, wireFieldTable } from './field-tables.ts';
+import { headerTable, importFieldTable, sinceTable, wireFieldTable } from './field-tables.ts';
 import * as integrations from './integration-fields.ts';
 import { hookHostList, platformTable } from './platform-tables.ts';
 import { pollersDocument } from './pollers-document.ts';
@@ -82,14 +82,14 @@ export async function generatedFiles(root: URL): Promise<readonly GeneratedFile[
     { path: alerts, text: await withSection(alerts, 'problems', await alertRules(root)) },
     {
       path: httpApi,
-      text: replaceSection(
-        replaceSection(
-          await withSection(httpApi, 'lead fields', `\n${wireFieldTable()}\n`),
-          'forms of since',
-          `\n${sinceTable()}\n`,
-        ),
-        'rate limits',
-        `\nEach user may make **${USER_LIMITS_TEXT}**, with all tokens together.\n`,
+      text: [
+        ['lead fields', wireFieldTable()],
+        ['forms of since', sinceTable()],
+        ['headers', headerTable(openapi)],
+        ['rate limits', `Each user may make **${USER_LIMITS_TEXT}**, with all tokens together.`],
+      ].reduce(
+        (text, [name = '', content]) => replaceSection(text, name, `\n${content}\n`),
+        await read(httpApi),
       ),
     },
     { path: importing, text: await withSection(importing, 'import fields', `\n${importFieldTable()}\n`) },

@@ -48,7 +48,7 @@ export const HEADERS = {
   date: {
     spelling: 'Date',
     description:
-      'The moment of the answer, cut to the second. Every lead that was not in a page that was not full is created later, so it is a safe next `since`.',
+      'When the page was read, in whole seconds. If the page was not full, this is a safe next `since`.',
     example: 'Mon, 02 Mar 2026 09:32:00 GMT',
   },
   'ratelimit-policy': {
