@@ -20,6 +20,34 @@ async function pollOften(
 }
 
 describe('consumers', () => {
+  it('one of three stops: it alone is stale, and first on the page', async () => {
+    const clock = manualClock();
+    const service = await startService({ clock });
+    const [first, second, last] = [
+      await addClient(service, 'boss', 'token-1', 'first'),
+      await addClient(service, 'north-lead', 'token-2', 'second'),
+      await addClient(service, 'seller', 'token-3', 'last'),
+    ];
+    await pollOften(service, clock.advance, first, second, last);
+    expect((await readStatus(service)).summary).toBe(
+      'Every lead was picked up. All 3 consumers poll as usual.',
+    );
+    clock.advance(2 * INTERVAL_MS);
+    await Promise.all([first(), second()]);
+    await writePolls(service);
+    const { consumers } = await readStatus(service);
+    expect(consumers).toMatchObject({
+      active: 2,
+      stale: 1,
+      listed: [{ name: 'last', state: 'stale' }, {}, {}],
+    });
+    const page = await readPage(service);
+    expect(page).toContain('2 active, <strong class="bad">1 stale</strong>');
+    const [row = '', ...others] = page.match(/<tr [^>]*data-key[\s\S]*?<\/tr>/g) ?? [];
+    expect(row).toMatch(/class="stale"[\s\S]*last[\s\S]*<strong class="badge stale">stale</);
+    expect(others.join()).not.toContain('stale');
+  });
+
   it('that have just begun to poll are not said to poll as usual', async () => {
     const clock = manualClock();
     const service = await startService({ clock });
