@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { ORGANISATION } from '../../../testing/harness/organisation.ts';
 import { parseOrganisation } from '../../src/accounts/organisation.ts';
+import { EXIT_CODES } from '../../src/cli/exit.ts';
 import { describeDatabase, parseConfig } from '../../src/config.ts';
 import { COMMANDS, lineOf } from './every-command.ts';
 import { terminal, terminalWithUsers } from './terminal.ts';
@@ -106,6 +107,11 @@ test.each(['serve', 'token issue --user boss', 'doctor'])(
     expect((await shell.run(command, { env })).code).toBe(1);
   },
 );
+
+test('docs/command-line.md lists every exit code and no other', () => {
+  const listed = [...page.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
+  expect(listed).toEqual(Object.values(EXIT_CODES));
+});
 
 test('the organisation file of docs/command-line.md is valid', () => {
   const [, json = ''] = /```json\n([\s\S]+?)```/.exec(page) ?? [];
