@@ -11,6 +11,9 @@ import { ARCHIVES, VERSION } from './support/archives.ts';
 const ROOT = new URL('../../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8');
 
+/** Without line breaks and emphasis, which differ. */
+const plain = (text: string): string => text.replace(/[*\s]+/g, ' ');
+
 const BASE_URL = 'https://leads.example.com';
 /** With webhooks, and without them. */
 const PLATFORMS = [true, false].flatMap((hasHooks) =>
@@ -41,7 +44,11 @@ function codeBlocks(path: string): string[] {
 /** Where its custom app is described that people upload once. */
 const MAKE_APP = 'integrations/make/README.md';
 
-describe.each(PLATFORMS)('$name $with', ({ steps, ways, notes }) => {
+/** A document, with the examples that it links to. */
+const withExamples = (document: string): string =>
+  [document, ...marked([read(document)], /\]\([./]+(examples\/[\w./-]+)\)/g)].map(read).join('\n');
+
+describe.each(PLATFORMS)('$name $with', ({ id, document, steps, ways, notes }) => {
   const texts = [...steps.map(({ text }) => text), ...ways.map(({ result }) => result), ...notes];
 
   it('names no folder of the repository, and only files that it offers or that the visitor makes', () => {
@@ -50,6 +57,14 @@ describe.each(PLATFORMS)('$name $with', ({ steps, ways, notes }) => {
     const files = codes.filter((code) => /^[\w.-]+\.(json|rb|mjs|js|py|sh|tgz|html)$/.test(code));
     const others = files.filter((file) => !OFFERED.includes(file));
     expect(others.filter((file) => !MADE_BY_THE_VISITOR.includes(file))).toEqual([]);
+  });
+
+  it('has the values and commands of its document', () => {
+    const page = plain(withExamples(document) + (id === 'make' ? read(MAKE_APP) : ''));
+    const lines = steps.flatMap(({ code = '' }) => code.split('\n')).map((line) => line.trim());
+    const own = ['', BASE_URL, 'leads.example.com'];
+    const values = lines.filter((line) => !own.includes(line) && !/ACCESS_TOKEN|LEADTAP_/.test(line));
+    expect(values.filter((line) => !page.includes(plain(line)))).toEqual([]);
   });
 });
 
