@@ -3,6 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose';
 import { onTestFinished } from 'vitest';
+import type { WhenDone } from '../../../../testing/harness/temp-folder.ts';
 
 export const ISSUER = 'https://id.example.com/';
 export const AUDIENCE = 'https://leads.example.com';
@@ -42,7 +43,14 @@ export interface IdentityProvider {
 }
 
 /** A real HTTP server that publishes keys. */
-export async function startIdentityProvider(...keys: ProviderKey[]): Promise<IdentityProvider> {
+export const startIdentityProvider = (...keys: ProviderKey[]): Promise<IdentityProvider> =>
+  startSharedProvider(onTestFinished, keys);
+
+/** The same, for several tests. */
+export async function startSharedProvider(
+  whenDone: WhenDone,
+  keys: readonly ProviderKey[],
+): Promise<IdentityProvider> {
   const server = createServer((request, response) => {
     provider.fetches += 1;
     if (provider.failure) return provider.failure(request, response);
@@ -50,7 +58,7 @@ export async function startIdentityProvider(...keys: ProviderKey[]): Promise<Ide
     return response.writeHead(200, { 'content-type': 'application/json' }).end(body);
   });
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  onTestFinished(() => {
+  whenDone(() => {
     server.close();
     server.closeAllConnections();
   });
