@@ -11,11 +11,11 @@ const readMoment = (link: unknown) =>
 
 /** A second implementation of the rule; undefined if the text is invalid. */
 function expectedMoment(text: string): string | undefined {
-  const form = /^(.{10})(?:[Tt ](\d\d:\d\d:\d\d)(\.\d{1,9})?(?:[Zz]|([-+ ])(\d\d)(?::?(\d\d))?)?)?$/s.exec(
-    text,
-  );
-  const [, date = '', time = '00:00:00', fraction = '', sign, hours = '00', minutes = '00'] = form ?? [];
-  const local = `${date}T${time}.${fraction.slice(1, 4).padEnd(3, '0')}Z`;
+  const form =
+    /^(.{10})(?:[Tt ](\d\d:\d\d)(?:(:\d\d)(\.\d{1,9})?)?(?:[Zz]|([-+ ])(\d\d)(?::?(\d\d))?)?)?$/s.exec(text);
+  const [, date = '', time = '00:00', seconds = ':00', fraction = '', sign, hours = '00', minutes = '00'] =
+    form ?? [];
+  const local = `${date}T${time}${seconds}.${fraction.slice(1, 4).padEnd(3, '0')}Z`;
   const at = /^\d{4}-\d\d-\d\dT/.test(local) ? Date.parse(local) : Number.NaN;
   // For a day or an hour that does not exist, Date returns another one.
   if (Number.isNaN(at) || new Date(at).toISOString() !== local) return undefined;
@@ -32,11 +32,11 @@ const form = fc
       .date({ min: new Date('1000-01-01'), max: new Date('9990-01-01'), noInvalidDate: true })
       .map((date) => date.toISOString().slice(0, 10)),
     separator: fc.constantFrom('T', 't', ' '),
-    time: fc.tuple(fc.nat(23), fc.nat(59), fc.nat(59)).map((parts) => parts.map(two).join(':')),
-    fraction: fc.oneof(fc.constant(''), fc.stringMatching(/^\.\d{1,9}$/)),
+    time: fc.tuple(fc.nat(23), fc.nat(59)).map((parts) => parts.map(two).join(':')),
+    seconds: fc.stringMatching(/^(:[0-5]\d(\.\d{1,9})?)?$/),
     offset: fc.oneof(fc.constantFrom('', 'Z', 'z'), fc.stringMatching(/^[-+ ](0\d|1\d|2[0-3])(:?[0-5]\d)?$/)),
   })
-  .map(({ date, separator, time, fraction, offset }) => `${date}${separator}${time}${fraction}${offset}`);
+  .map(({ date, separator, time, seconds, offset }) => `${date}${separator}${time}${seconds}${offset}`);
 
 const dateAlone = form.map((text) => text.slice(0, 10));
 const legal = fc.oneof({ weight: 4, arbitrary: form }, { weight: 1, arbitrary: dateAlone });
