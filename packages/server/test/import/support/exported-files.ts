@@ -155,7 +155,7 @@ const typeform: ExportedFile = {
   name: 'responses.csv',
   content: Buffer.from(
     [
-      '#,First name,Phone number,Email,What can we help you with?,Response Type,Start Date (UTC),Stage Date (UTC),Submit Date (UTC),Network ID,Tags',
+      `#,First name,Phone number,Email,What's your project?,Response Type,Start Date (UTC),Stage Date (UTC),Submit Date (UTC),Network ID,Tags`,
       `068127e3d5e9ca5f5fac8e04fa692a9e,Ada,'+33170189900,ada@example.com,"A leak, in the roof",completed,2026-04-03 09:05:14,,2026-04-03 09:05:40,d3560842b2,`,
       '168127e3d5e9ca5f5fac8e04fa692a9e,Bo,,bo@example.com,Solar,completed,2026-04-03 10:05:14,,2026-04-03 10:05:40,d3560842b2,',
       '',
@@ -163,7 +163,7 @@ const typeform: ExportedFile = {
   ),
   map: {
     ...{ '#': 'id', 'First name': 'firstName', 'Phone number': 'phone1', Email: 'email' },
-    'What can we help you with?': 'customFields.What can we help you with?',
+    "What's your project?": "customFields.What's your project?",
     'Response Type': 'customFields.Response Type',
     'Start Date (UTC)': 'customFields.Start Date (UTC)',
     'Stage Date (UTC)': 'customFields.Stage Date (UTC)',
