@@ -119,7 +119,7 @@ async function backup(context: CommandContext, { keep, json }: BackupFlags, file
       throw new Failure(
         'unavailable',
         `leadtap backup copies SQLite files, and ${describeDatabase(database)} is a server`,
-        'Use pg_dump: pg_dump --format=custom --schema=leadtap --file=FILE ADDRESS',
+        'Run pg_dump --format=custom --schema=leadtap --file=FILE DATABASE_URL, with the login that owns the schema.',
       );
     if (keep !== undefined) await makeFolder(given, engine.file);
     const { bytes } = await engine.backup(target, {
