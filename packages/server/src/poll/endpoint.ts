@@ -51,7 +51,7 @@ export interface PollObserver extends HeldPollObserver {
 /** The parts that the endpoint uses, wherever it is mounted. */
 export interface PollEndpointOptions extends IdentificationOptions {
   readonly store: PollStore;
-  /** Default: 100 a minute and 1000 an hour for each user, in the memory of this process. */
+  /** Default: `USER_POLICIES` for each user, in the memory of this process. */
   readonly limiter?: Limiter | undefined;
   /** Receives one observation for each request, for metrics. */
   readonly observer?: PollObserver | undefined;

@@ -63,10 +63,8 @@ describe('429: requests that send leads', () => {
     const test = await startIntake({ clock: manualClock() });
     await useUp(test, 'boss', 0);
     const poll = await test.poll('boss');
-    expect([poll.status, poll.headers.get('ratelimit')]).toEqual([
-      200,
-      '"minute";r=99;t=60, "hour";r=999;t=3600',
-    ]);
+    expect(poll.status).toBe(200);
+    expect(poll.headers.get('ratelimit')).toMatch(/^"minute";r=99;t=60,/);
     expect((await sendLeads(test, { firstName: 'Ada' })).status).toBe(429);
     expect((await test.poll('boss')).headers.get('ratelimit')).toMatch(/"minute";r=98/);
   });
