@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ConsumerQuery, ConsumerStore, PollSummary } from 'leadtap';
-import { MAX_CONSUMERS_PER_USER } from '../../server/src/consumers/store.ts';
+import { MAX_TOKENS_PER_USER } from '../../server/src/accounts/token-key.ts';
 import { type ConformanceCheck, check, type Setup, START } from './check.ts';
 import { ACME, apply, GLOBEX, lead, stamp } from './sample.ts';
 
@@ -106,9 +106,9 @@ export const consumerChecks = [
         return keys.map(({ tokenId }) => tokenId);
       };
       await consumers.record([polls('boss', null, { deliveredThrough: START + 9 })]);
-      await record(0, MAX_CONSUMERS_PER_USER - 1);
+      await record(0, MAX_TOKENS_PER_USER - 1);
       // In one batch: one more has a row of its own, and two are too many.
-      const last = MAX_CONSUMERS_PER_USER - 1;
+      const last = MAX_TOKENS_PER_USER - 1;
       assert.deepEqual(await record(last, last + 3, { confirmedThrough: START + 5 }), [
         name(last),
         null,
@@ -118,7 +118,7 @@ export const consumerChecks = [
       assert.deepEqual(await record(last, last + 2), [name(last), null]);
       await consumers.record([polls('seller', 'another-user')]);
       const found = await consumers.list(query({ limit: 1000 }));
-      assert.equal(found.length, MAX_CONSUMERS_PER_USER + 2);
+      assert.equal(found.length, MAX_TOKENS_PER_USER + 2);
       const { tokenId, polls: count, confirmedThrough, deliveredThrough } = found[0] ?? {};
       assert.deepEqual(
         { tokenId, count, confirmedThrough, deliveredThrough },

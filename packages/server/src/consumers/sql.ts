@@ -1,5 +1,6 @@
 /** The consumers in a database: how far each token has come. */
 
+import { MAX_TOKENS_PER_USER, tokenKeyText } from '../accounts/token-key.ts';
 import { type PollingUser, selectVisibleLeads, unionVisibleLeads } from '../leads/access.ts';
 import {
   BEFORE_ALL_TIMES,
@@ -23,11 +24,9 @@ import {
   type ConsumerPosition,
   type ConsumerQuery,
   type ConsumerStore,
-  consumerKeyText,
   type Downtime,
   ENDED_TOKEN_MS,
   type Gap,
-  MAX_CONSUMERS_PER_USER,
   MIN_DOWNTIME_MS,
   type PollSummary,
   type TokenEnd,
@@ -368,8 +367,8 @@ function* mergeInto(sql: Statements, summaries: readonly PollSummary[]): SqlTask
   const stored = new Map(positions);
   const mustBeIssued = summaries.filter((polls) => polls.mustBeIssued);
   const issued = yield* queryInChunks<ConsumerKey>(sql.findIssued, mustBeIssued.map(toKey));
-  const issuedKeys = new Set(issued.map(consumerKeyText));
-  const isNew = (key: ConsumerKey): boolean => key.tokenId !== null && !positions.has(consumerKeyText(key));
+  const issuedKeys = new Set(issued.map(tokenKeyText));
+  const isNew = (key: ConsumerKey): boolean => key.tokenId !== null && !positions.has(tokenKeyText(key));
   const userIds = [...new Set(summaries.filter(isNew).map(({ userId }) => userId))];
   const counts = yield* countConsumers(sql, userIds);
   const withoutId = yield* findPositions(
@@ -380,11 +379,11 @@ function* mergeInto(sql: Statements, summaries: readonly PollSummary[]): SqlTask
   const written = new Map<string, ConsumerPosition>();
   const keys = summaries.map((polls) => {
     const { userId } = polls;
-    if (polls.mustBeIssued && !issuedKeys.has(consumerKeyText(polls))) return polls;
+    if (polls.mustBeIssued && !issuedKeys.has(tokenKeyText(polls))) return polls;
     const count = counts.get(userId) ?? 0;
-    const tokenId = isNew(polls) && count >= MAX_CONSUMERS_PER_USER ? null : polls.tokenId;
+    const tokenId = isNew(polls) && count >= MAX_TOKENS_PER_USER ? null : polls.tokenId;
     if (isNew({ userId, tokenId })) counts.set(userId, count + 1);
-    const key = consumerKeyText({ userId, tokenId });
+    const key = tokenKeyText({ userId, tokenId });
     const position = mergePolls(
       positions.get(key),
       tokenId === polls.tokenId ? polls : { ...polls, tokenId },
@@ -405,7 +404,7 @@ function* findPositions(
   keys: readonly ConsumerKey[],
 ): SqlTask<Map<string, ConsumerPosition>> {
   const rows = yield* queryInChunks<StoredConsumer>(sql.find, keys.map(toKey));
-  return new Map(rows.map((row) => [consumerKeyText(row), toPosition(row)]));
+  return new Map(rows.map((row) => [tokenKeyText(row), toPosition(row)]));
 }
 
 function* countConsumers(sql: Statements, userIds: readonly string[]): SqlTask<Map<string, number>> {

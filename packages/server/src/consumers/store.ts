@@ -3,9 +3,8 @@
  * positions of a consumer and its gaps say for every lead whether the consumer has it; no row per lead is needed.
  */
 
-import type { VerifiedToken } from '../accounts/records.ts';
+import type { TokenKey } from '../accounts/token-key.ts';
 import type { PollingUser } from '../leads/access.ts';
-import { MAX_TIME } from '../lib/clock.ts';
 
 /** All leads after `after` and up to `through`. Null: from the first lead. */
 export interface SentRange {
@@ -19,28 +18,8 @@ export interface Gap extends SentRange {
   readonly recordedAt: number;
 }
 
-/** The consumer that a `VerifiedToken` belongs to: all tokens without an id, or with one that cannot be stored, are one consumer. */
-export interface ConsumerKey {
-  readonly userId: string;
-  /** Null: all tokens of the user that have no id. */
-  readonly tokenId: string | null;
-}
-
-/** Identity providers may issue others, which not every database can store. Such tokens count as tokens without an id. */
-const TOKEN_ID = /^[ -~]{1,200}$/;
-
-/** The consumer that a token belongs to. */
-export const consumerKeyOf = ({ userId, tokenId = '' }: VerifiedToken): ConsumerKey => ({
-  userId,
-  tokenId: TOKEN_ID.test(tokenId) ? tokenId : null,
-});
-
-/** `exp` may have a fraction (RFC 7519), which no column of times can store. */
-export const storableExpiry = ({ expiresAt = MAX_TIME }: VerifiedToken): number | null =>
-  expiresAt < MAX_TIME ? Math.floor(expiresAt) : null;
-
-/** A key for maps. No id contains a NUL, and none is empty. */
-export const consumerKeyText = ({ userId, tokenId }: ConsumerKey): string => `${userId}\0${tokenId ?? ''}`;
+/** The consumer that a `VerifiedToken` belongs to. */
+export type ConsumerKey = TokenKey;
 
 export const isSameConsumer = (a: ConsumerKey, b: ConsumerKey): boolean =>
   a.userId === b.userId && a.tokenId === b.tokenId;
@@ -139,7 +118,7 @@ export interface ConsumerQuery {
 export interface ConsumerStore {
   /**
    * Merges the summaries into the stored positions with `mergePolls`, in their order: a consumer may have several. A token that
-   * would be one more than `MAX_CONSUMERS_PER_USER` counts as a token without an id. Returns the key that each summary was
+   * would be one more than `MAX_TOKENS_PER_USER` counts as a token without an id. Returns the key that each summary was
    * stored under. Writes no entry to the change log.
    */
   record(summaries: readonly PollSummary[]): Promise<readonly ConsumerKey[]>;
@@ -168,9 +147,6 @@ export const ENDED_TOKEN_MS = 24 * 3_600_000;
 
 /** Polls are written every 5 seconds: while other instances go on, the start of one looks like a downtime of less than this. */
 export const MIN_DOWNTIME_MS = 10_000;
-
-/** With an id. An identity provider may give each token of a user another id. */
-export const MAX_CONSUMERS_PER_USER = 100;
 
 /** The later of two times that may be unknown. */
 export function laterOf(a: number | null, b: number | null): number | null {

@@ -13,7 +13,8 @@ import {
   type SubscribedHook,
   type Hook as WireHook,
 } from '@leadtap/contract';
-import { consumerKeyOf, isSameConsumer, storableExpiry } from '../consumers/store.ts';
+import { storableExpiry, tokenKeyOf } from '../accounts/token-key.ts';
+import { isSameConsumer } from '../consumers/store.ts';
 import { addressKey, rateLimitExceeded } from '../http/authorize.ts';
 import { type BodyRule, readBody } from '../http/body.ts';
 import { type Endpoint, READ_METHODS, type RefusalObserver } from '../http/endpoint.ts';
@@ -74,7 +75,7 @@ export function createHookEndpoints(options: HookEndpointOptions): Endpoint[] {
       throw new ProblemError('malformed-request', { detail: 'The Host header is too long.' });
     const outcome = await hooks.store.subscribe(
       {
-        ...consumerKeyOf(token),
+        ...tokenKeyOf(token),
         id: randomBytes(16).toString('hex'),
         tokenExpiresAt: storableExpiry(token),
         keyId: hooks.keyIdOf(exchange.request.headers.authorization?.slice('Bearer '.length) ?? ''),
@@ -105,7 +106,7 @@ export function createHookEndpoints(options: HookEndpointOptions): Endpoint[] {
   async function read(exchange: Exchange, { token }: Caller): Promise<Payload> {
     const id = idOf(exchange.request);
     const hook = HOOK_ID.test(id) ? await hooks.store.find(id) : undefined;
-    if (!hook || !isSameConsumer(hook, consumerKeyOf(token)))
+    if (!hook || !isSameConsumer(hook, tokenKeyOf(token)))
       throw new ProblemError('no-such-resource', {
         detail: 'This token has no such webhook subscription. Subscribe again.',
       });

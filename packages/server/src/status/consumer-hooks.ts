@@ -1,6 +1,7 @@
 /** The webhook subscriptions of consumers. */
 
-import { type ConsumerKey, consumerKeyText } from '../consumers/store.ts';
+import { tokenKeyText } from '../accounts/token-key.ts';
+import type { ConsumerKey } from '../consumers/store.ts';
 import {
   type Hook,
   type HookQuery,
@@ -59,14 +60,14 @@ export async function readConsumerHooks(
   for await (const page of hookPages(hooks, query))
     for (const listed of page) {
       const hook = toConsumerHook(listed, query.now, maySendTo);
-      const key = consumerKeyText(hook);
+      const key = tokenKeyText(hook);
       if (sendsLeads(hook)) sendingLeads.push({ hook, isPending: listed.isPending });
       else byConsumer.set(key, combine(byConsumer.get(key), hook));
     }
   return {
     sendingLeads,
     take(consumer) {
-      const key = consumerKeyText(consumer);
+      const key = tokenKeyText(consumer);
       const found = byConsumer.get(key);
       byConsumer.delete(key);
       return found;

@@ -1,6 +1,6 @@
 /** `GET {base_url}/automation/consumers`: the consumers of the user of the token, and the diagnosis of each. */
 import { CONSUMERS_PATH, type Consumers, type Consumer as WireConsumer } from '@leadtap/contract';
-import { consumerKeyOf } from '../consumers/store.ts';
+import { tokenKeyOf } from '../accounts/token-key.ts';
 import type { HookStore } from '../hooks/store.ts';
 import { type CallerEndpoint, READ_METHODS, type RefusalObserver } from '../http/endpoint.ts';
 import { type Exchange, jsonPayload } from '../http/exchange.ts';
@@ -57,7 +57,7 @@ export function createConsumersEndpoint(options: ConsumersEndpointOptions): Call
 
   async function list(exchange: Exchange, { token, user }: Caller) {
     await flushUser(user.id);
-    const { tokenId } = consumerKeyOf(token);
+    const { tokenId } = tokenKeyOf(token);
     const now = clock();
     const moment = { generatedAt: toIso(now), refusals: instance.read().refusals };
     const counts = noCounts();

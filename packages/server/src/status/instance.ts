@@ -1,7 +1,8 @@
 /** What is in the memory of this instance alone: the requests that it refused, its last errors, and a proxy that it does not trust. */
 import { PROBLEMS, type ProblemCode } from '@leadtap/contract';
 import { LRUCache } from 'lru-cache';
-import { type ConsumerKey, consumerKeyOf, consumerKeyText } from '../consumers/store.ts';
+import { tokenKeyOf, tokenKeyText } from '../accounts/token-key.ts';
+import type { ConsumerKey } from '../consumers/store.ts';
 import type { RefusedRequest } from '../http/exchange.ts';
 import { type Clock, toIso } from '../lib/clock.ts';
 import type { InstanceFacts, Refusal, RequestError } from './report.ts';
@@ -43,8 +44,8 @@ export class InstanceMemory {
     const now = this.#clock();
     this.#byCode.set(code, countAfter(this.#byCode.get(code), now));
     if (token && token.userId.length <= MAX_USER_ID_LENGTH) {
-      const consumer = consumerKeyOf(token);
-      const key = `${code} ${consumerKeyText(consumer)}`;
+      const consumer = tokenKeyOf(token);
+      const key = `${code} ${tokenKeyText(consumer)}`;
       this.#byConsumer.set(key, { code, consumer, ...countAfter(this.#byConsumer.get(key), now) });
     }
     if (status >= 500)
