@@ -15,6 +15,7 @@ import { listChecks } from './lists.ts';
 import { organisationChecks } from './organisation.ts';
 import { pageChecks } from './pages.ts';
 import { placementChecks } from './placement.ts';
+import { refusedLeadChecks } from './refused-leads.ts';
 import { searchChecks } from './search.ts';
 import { stampChecks } from './stamps.ts';
 import { tokenChecks } from './tokens.ts';
@@ -42,5 +43,6 @@ export const storeConformance: readonly ConformanceCheck[] = [
   ...searchChecks,
   ...consumerChecks,
   ...hookChecks,
+  ...refusedLeadChecks,
   ...changeTrackingChecks,
 ];

@@ -51,6 +51,10 @@ const FIND_USER = `SELECT ${selectFields(USERS.types, 'u')} FROM leadtap.users A
 const LIST_USERS = `
   SELECT ${selectFields(USERS.types, 'u')} FROM leadtap.users AS u WHERE u.id > $1 ORDER BY u.id LIMIT $2`;
 const REMOVE_USER = 'DELETE FROM leadtap.users WHERE id = $1 RETURNING 1';
+/** Their bodies are of no more use: they would be accepted with the place of the user. */
+const REMOVE_REFUSED_LEADS = `
+  DELETE FROM leadtap.refused_leads
+   WHERE user_id = $1 AND company_id = (SELECT u.company_id FROM leadtap.users AS u WHERE u.id = $1)`;
 /** The values: company, branch, department. */
 const FIND_PLACES = `SELECT
   EXISTS (SELECT 1 FROM leadtap.branches WHERE company_id = $1 AND id = $2) AS "hasBranch",
@@ -129,6 +133,7 @@ export function createAccountStore(database: SqlDatabase): AccountStore {
     async removeUser(userId) {
       if (!isStorable(userId)) return false;
       return write(function* () {
+        yield* query(REMOVE_REFUSED_LEADS, [userId]);
         const removed = yield* query(REMOVE_USER, [userId]);
         // Not if there is no such user: tokens may be issued for one who is added later.
         if (removed.length > 0) yield* query(REVOKE_TOKENS_OF_USER, [userId, yield* readNow()]);

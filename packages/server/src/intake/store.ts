@@ -1,4 +1,5 @@
 /** What leads over HTTP need of a database. */
+import type { LeadError, ProblemCode } from '@leadtap/contract';
 import type { VerifiedToken } from '../accounts/records.ts';
 import type { LeadInput, LeadScope } from '../leads/record.ts';
 import type { PlacementProblem, ScopedWriteOptions, WrittenLead } from '../leads/store.ts';
@@ -49,3 +50,95 @@ export interface IntakeStore extends PollStore {
     options?: ScopedWriteOptions,
   ): Promise<readonly (readonly PlacementProblem[])[]>;
 }
+
+/** Who sent a request: the tokens of a user that have no id count as one. */
+export interface SenderKey {
+  readonly companyId: string;
+  readonly userId: string;
+  readonly tokenId: string | null;
+}
+
+/** A request that was refused, without its body. */
+export interface RefusedLead extends SenderKey {
+  readonly id: string;
+  /** The form service whose webhooks the token sends. */
+  readonly source: string | null;
+  /** Of the token: the fields of its answers, and the time zone of times without an offset. */
+  readonly answerMap: Readonly<Record<string, string>> | null;
+  readonly timeZone: string | null;
+  readonly receivedAt: number;
+  /** When it was last sent, and how often. */
+  readonly lastAt: number;
+  readonly times: number;
+  readonly code: ProblemCode;
+  /** Without values of the body. */
+  readonly errors: readonly LeadError[];
+  /** The header `Content-Type`. */
+  readonly mediaType: string;
+}
+
+/** The SHA-256 of the body, and that of the `Idempotency-Key` with its token. */
+export interface RequestHashes {
+  readonly bodyHash: string;
+  readonly keyHash: string | null;
+}
+
+export interface RefusedLeadWithBody extends RefusedLead, RequestHashes {
+  readonly body: Buffer;
+}
+
+export interface StoredRefusedLead extends RefusedLead {
+  /** The size of its body. */
+  readonly bytes: number;
+  /** How many older requests of the company were deleted to make room for this one. */
+  readonly dropped: number;
+  /** The name of the token, if it was issued here. */
+  readonly sender: string | null;
+}
+
+/** A request whose leads were written: what was refused of it before is not needed any more. */
+export interface AcceptedRequest extends RequestHashes {
+  readonly companyId: string;
+}
+
+/** The refused requests of a sender that are kept. */
+export interface RefusedSummary extends SenderKey {
+  /** With those that were sent again. */
+  readonly requests: number;
+  readonly firstAt: number;
+  readonly lastAt: number;
+  /** The most frequent one, and the names in its newest errors: fields, or with `no-contact` questions of the form. */
+  readonly code: ProblemCode;
+  readonly fields: readonly string[];
+}
+
+/** Requests that were refused, and are kept for the operator. */
+export interface RefusedLeadStore {
+  /**
+   * Keeps these requests in one transaction. The same body of the same sender counts up. Those of users who do not exist are left
+   * out, and the oldest ones of a company beyond its bounds are deleted.
+   */
+  record(refused: readonly RefusedLeadWithBody[]): Promise<void>;
+  /** Deletes the rows of requests that were accepted: with the same body in the same company, or with the same key. */
+  removeAccepted(accepted: readonly AcceptedRequest[]): Promise<number>;
+  /** Deletes the rows that were last sent before this time, and those of users who do not exist. */
+  prune(before: number): Promise<number>;
+  /** The oldest first. */
+  list(query: {
+    readonly companyId?: string | undefined;
+    /** The id of the last one of the page before. */
+    readonly after?: string | undefined;
+    readonly limit: number;
+  }): Promise<readonly StoredRefusedLead[]>;
+  find(id: string): Promise<(StoredRefusedLead & RefusedLeadWithBody) | undefined>;
+  remove(ids: readonly string[]): Promise<number>;
+  /** The senders with a request of the last 7 days, the last one first. Bounded: of the newest 20,000 rows. */
+  summarize(query: {
+    readonly companyId?: string | undefined;
+    readonly now: number;
+  }): Promise<readonly RefusedSummary[]>;
+}
+
+/** Of a company. A sender has at most half of each. */
+export const MAX_REFUSED_LEADS = 1000;
+export const MAX_REFUSED_BYTES = 16 * 1024 * 1024;

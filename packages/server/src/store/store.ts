@@ -5,7 +5,7 @@
 import type { AccountStore } from '../accounts/store.ts';
 import type { ConsumerStore } from '../consumers/store.ts';
 import type { HookStore } from '../hooks/store.ts';
-import type { IntakeStore } from '../intake/store.ts';
+import type { IntakeStore, RefusedLeadStore } from '../intake/store.ts';
 import type { LeadStore } from '../leads/store.ts';
 
 export interface StoreStatus {
@@ -22,6 +22,8 @@ export interface Store extends AccountStore, IntakeStore, LeadStore {
   readonly consumers: ConsumerStore;
   /** Webhook subscriptions. */
   readonly hooks: HookStore;
+  /** Requests that sent leads and were refused. */
+  readonly refusedLeads: RefusedLeadStore;
 
   /** One cheap read that rejects while polls would fail. `/readyz` calls it for clients without a token. */
   ping(): Promise<void>;

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { createAccountStore } from '../../accounts/sql.ts';
 import { createConsumerStore } from '../../consumers/sql.ts';
 import { createHookStore } from '../../hooks/sql.ts';
+import { createRefusedLeadStore } from '../../intake/refused-sql.ts';
 import { findLeadProblems, planLead } from '../../leads/placement.ts';
 import { createRemoval } from '../../leads/removal-sql.ts';
 import type { RenderedLead } from '../../leads/render.ts';
@@ -256,6 +257,7 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
     ...createLeadLists(sql, decodeLead),
     consumers: createConsumerStore(sql),
     hooks: createHookStore(sql, decodeLead),
+    refusedLeads: createRefusedLeadStore(sql),
     removal: createRemoval(sql, (full = true) => {
       const { connection } = current.database;
       return vacuum(connection, file, { full, waitMs: options.vacuumWaitMs ?? VACUUM_WAIT_MS });

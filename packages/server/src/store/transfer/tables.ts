@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { toUSVString } from 'node:util';
 import { CONSUMERS as CONSUMER_TABLE } from '../../consumers/sql.ts';
 import { HOOKS as HOOK_TABLE } from '../../hooks/sql.ts';
+import { REFUSED_LEADS as REFUSED_LEAD_TABLE } from '../../intake/refused-sql.ts';
 import { LEAD_COLUMNS, type ColumnKind as LeadColumnKind } from '../../leads/row.ts';
 import { isJsonObject } from '../../lib/json.ts';
 import { columnTypesOf } from '../../sql/sql.ts';
@@ -87,6 +88,9 @@ const CONSUMERS = defineTable('consumers', ['user_id', 'token_id'], [], columnTy
 /** Copied after the leads, like consumers: its rows change with every event. */
 const HOOKS = defineTable('hooks', ['id'], [], columnTypesOf(HOOK_TABLE));
 
+/** Copied after the leads, like consumers: its rows change with every refused request. */
+const REFUSED_LEADS = defineTable('refused_leads', ['id'], [], columnTypesOf(REFUSED_LEAD_TABLE));
+
 export const LEADS = defineTable(
   'leads',
   ['company_id', 'created_at'],
@@ -105,7 +109,7 @@ export const USERS = defineTable(
 export const TABLES: readonly Table[] = [
   ...[COMPANIES, STATUSES, BRANCHES, DEPARTMENTS],
   ...[ISSUED_TOKENS, REVOKED_TOKENS, ERASED_LEADS],
-  ...[LEADS, IDEMPOTENCY_KEYS, CONSUMERS, HOOKS, USERS],
+  ...[LEADS, IDEMPOTENCY_KEYS, CONSUMERS, HOOKS, REFUSED_LEADS, USERS],
 ];
 
 export interface TableChecksum {

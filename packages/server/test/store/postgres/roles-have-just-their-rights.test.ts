@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { openPostgresStore } from 'leadtap';
+import { openPostgresStore, type RefusedLeadWithBody } from 'leadtap';
 import type { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -176,6 +176,27 @@ describe('leadtap_service', () => {
     expect(await hooks.prune(1000)).toBe(1);
   });
 
+  test('can keep, count up, find and delete refused leads', async () => {
+    const { applyOrganisation, refusedLeads } = await openAsService();
+    await applyOrganisation(ORGANISATION);
+    const refused: RefusedLeadWithBody = {
+      ...{ id: 'a', companyId: 'acme', userId: 'boss', tokenId: 't', source: null, answerMap: null },
+      ...{
+        timeZone: null,
+        receivedAt: 1000,
+        lastAt: 1000,
+        times: 1,
+        code: 'invalid-lead' as const,
+        errors: [],
+      },
+      ...{ mediaType: 'application/json', body: Buffer.from('{}'), bodyHash: 'b', keyHash: null },
+    };
+    await refusedLeads.record([refused]);
+    await refusedLeads.record([refused]);
+    expect(await refusedLeads.find('a')).toMatchObject({ times: 2 });
+    expect(await refusedLeads.removeAccepted([{ companyId: 'acme', bodyHash: 'b', keyHash: null }])).toBe(1);
+  });
+
   test('can be the login of a move, which keeps the stamps of deleted companies', async () => {
     const target = await openPostgresMoveTarget(address('app', name));
     const stamp = Date.now() + 3_600_000;
@@ -256,6 +277,7 @@ describe('leadtap_writer', () => {
         'erased_leads',
         'consumers',
         'hooks',
+        'refused_leads',
         'idempotency_keys',
       ].map((table) => `SELECT FROM leadtap.${table}`),
       `SELECT leadtap.revalidate('{}', '{boss}', '{t}', NULL)`,

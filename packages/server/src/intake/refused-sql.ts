@@ -1,0 +1,271 @@
+/** Refused requests in a database. */
+import type { LeadError, ProblemCode } from '@leadtap/contract';
+import {
+  type Dialect,
+  insertSql,
+  isStorable,
+  lock,
+  query,
+  type SqlDatabase,
+  type SqlTask,
+  selectFields,
+  type Table,
+  type TaskOptions,
+} from '../sql/sql.ts';
+import {
+  MAX_REFUSED_BYTES,
+  MAX_REFUSED_LEADS,
+  type RefusedLeadStore,
+  type RefusedLeadWithBody,
+  type RefusedSummary,
+  type RequestHashes,
+  type SenderKey,
+  type StoredRefusedLead,
+} from './store.ts';
+
+interface ListedRow extends Omit<StoredRefusedLead, 'sender' | 'answerMap' | 'errors'> {
+  /** JSON. */
+  readonly answerMap: string | null;
+  readonly errors: string;
+}
+
+/** The body is base64: PostgreSQL stores no NUL in a text, and a refused body can contain anything. */
+interface StoredRow extends ListedRow, RequestHashes {
+  readonly body: string;
+}
+
+const LISTED: Table<ListedRow>['types'] = {
+  id: 'text',
+  companyId: 'text',
+  userId: 'text',
+  tokenId: 'nullAsEmpty',
+  source: 'text',
+  answerMap: 'text',
+  timeZone: 'text',
+  receivedAt: 'time',
+  lastAt: 'time',
+  times: 'integer',
+  dropped: 'integer',
+  code: 'text',
+  bytes: 'integer',
+  mediaType: 'text',
+  errors: 'text',
+};
+
+export const REFUSED_LEADS: Table<StoredRow> = {
+  name: 'refused_leads',
+  key: ['id'],
+  types: { ...LISTED, bodyHash: 'text', keyHash: 'text', body: 'text' },
+};
+
+const toRow = ({ body, answerMap, errors, ...refused }: RefusedLeadWithBody): StoredRow => ({
+  ...refused,
+  answerMap: answerMap && JSON.stringify(answerMap),
+  errors: JSON.stringify(errors),
+  dropped: 0,
+  bytes: body.length,
+  body: body.toString('base64'),
+});
+
+const fromRow = <Row extends ListedRow>({ answerMap, errors, ...row }: Row) => ({
+  ...row,
+  answerMap: answerMap === null ? null : (JSON.parse(answerMap) as Record<string, string>),
+  errors: JSON.parse(errors) as LeadError[],
+});
+
+const SENDER = '(SELECT t.name FROM leadtap.issued_tokens AS t WHERE t.id = r.token_id)';
+const SELECTED = `${selectFields(LISTED, 'r')}, ${SENDER} AS sender`;
+const IS_OF_COMPANY = '(CAST($1 AS text) IS NULL OR r.company_id = $1)';
+/** The values: company, id of the last one before, limit. */
+const LIST = `
+  SELECT ${SELECTED} FROM leadtap.refused_leads AS r WHERE ${IS_OF_COMPANY} AND r.id > $2 ORDER BY r.id LIMIT $3`;
+const FIND = `
+  SELECT ${selectFields(REFUSED_LEADS.types, 'r')}, ${SENDER} AS sender FROM leadtap.refused_leads AS r WHERE r.id = $1`;
+const HAS_NO_USER = `
+  NOT EXISTS (SELECT 1 FROM leadtap.users AS u WHERE u.id = r.user_id AND u.company_id = r.company_id)`;
+const PRUNE = `
+  DELETE FROM leadtap.refused_leads AS r WHERE r.last_at < leadtap.from_ms($1) OR ${HAS_NO_USER} RETURNING 1`;
+
+/** The rows of a company, or of a sender if the condition says so, that are beyond the bounds `rows` and `bytes`: the oldest ones. */
+const dropSql = (condition: string, rows: number, bytes: number): string => `
+  DELETE FROM leadtap.refused_leads WHERE id IN (
+    SELECT b.id FROM (
+      SELECT r.id, row_number() OVER newest AS place, sum(r.bytes) OVER newest AS total
+        FROM leadtap.refused_leads AS r WHERE ${condition}
+      WINDOW newest AS (ORDER BY r.last_at DESC, r.id DESC ROWS UNBOUNDED PRECEDING)) AS b
+     WHERE b.place > ${rows} OR b.total > ${bytes})
+  RETURNING times + dropped AS dropped`;
+const DROP_OF_SENDER = dropSql(
+  `r.company_id = $1 AND r.user_id = $2 AND r.token_id = coalesce($3, '')`,
+  MAX_REFUSED_LEADS / 2,
+  MAX_REFUSED_BYTES / 2,
+);
+const DROP_OF_COMPANY = dropSql('r.company_id = $1', MAX_REFUSED_LEADS, MAX_REFUSED_BYTES);
+const COUNT_DROPPED = 'UPDATE leadtap.refused_leads SET dropped = dropped + $2 WHERE id = $1';
+
+const WEEK_MS = 7 * 86_400_000;
+const MAX_ROWS_SUMMARIZED = 20_000;
+const MAX_FIELDS = 20;
+
+/** The values: start, and company. An index of the times, or of a company, gives the newest rows without their bodies. */
+const summarizeSql = (condition: string): string => `
+  SELECT s.company_id AS "companyId", s.user_id AS "userId", nullif(s.token_id, '') AS "tokenId", s.code,
+         sum(s.times) AS requests, leadtap.to_ms(min(s.received_at)) AS "firstAt",
+         leadtap.to_ms(max(s.last_at)) AS "lastAt", max(s.id) AS newest
+    FROM (SELECT r.company_id, r.user_id, r.token_id, r.code, r.times, r.received_at, r.last_at, r.id
+            FROM leadtap.refused_leads AS r WHERE r.last_at > leadtap.from_ms($1) ${condition}
+           ORDER BY r.last_at DESC LIMIT ${MAX_ROWS_SUMMARIZED}) AS s
+   GROUP BY s.company_id, s.user_id, s.token_id, s.code ORDER BY max(s.last_at) DESC`;
+const SUMMARIZE_ALL = summarizeSql('');
+const SUMMARIZE_COMPANY = summarizeSql('AND r.company_id = $2');
+
+interface SummaryRow extends SenderKey {
+  readonly code: ProblemCode;
+  readonly requests: number;
+  readonly firstAt: number;
+  readonly lastAt: number;
+  /** The id of the newest row. */
+  readonly newest: string;
+}
+
+const mostFrequent = (rows: readonly SummaryRow[]): SummaryRow =>
+  rows.reduce((most, row) => (row.requests > most.requests ? row : most));
+
+const HASHES = { companyId: 'text', bodyHash: 'text', keyHash: 'text' } as const;
+
+const prepareSql = (dialect: Dialect) => {
+  const accepted = dialect.rows('$1', HASHES);
+  return {
+    put: `${insertSql(dialect, REFUSED_LEADS)}
+      ON CONFLICT (company_id, user_id, token_id, body_hash) DO UPDATE SET
+        times = refused_leads.times + excluded.times,
+        last_at = CASE WHEN excluded.last_at > refused_leads.last_at THEN excluded.last_at ELSE refused_leads.last_at END,
+        code = excluded.code, errors = excluded.errors, media_type = excluded.media_type,
+        key_hash = coalesce(excluded.key_hash, refused_leads.key_hash)
+      RETURNING id, company_id AS "companyId", user_id AS "userId", nullif(token_id, '') AS "tokenId"`,
+    findUsers: `
+      SELECT u.id AS "userId", u.company_id AS "companyId" FROM leadtap.users AS u WHERE ${dialect.isIn('u.id', '$1')}`,
+    /** Two joins, because an OR would not use the indexes. */
+    findAccepted: `
+      SELECT r.id FROM ${accepted} AS k ${dialect.joinEach(
+        'refused_leads',
+        'r',
+        'r.company_id = k."companyId" AND r.body_hash = k."bodyHash"',
+        'refused_leads_by_body',
+      )}
+      UNION ALL
+      SELECT r.id FROM ${accepted} AS k ${dialect.joinEach(
+        'refused_leads',
+        'r',
+        'r.company_id = k."companyId" AND r.key_hash = k."keyHash"',
+        'refused_leads_by_key',
+      )}`,
+    remove: `DELETE FROM leadtap.refused_leads WHERE ${dialect.isIn('id', '$1')} RETURNING 1`,
+    findErrors: `SELECT r.id, r.errors FROM leadtap.refused_leads AS r WHERE ${dialect.isIn('r.id', '$1')}`,
+  };
+};
+
+/** "LTRF". Instances write one after the other, so that two of them do not exceed the bounds together. */
+const RECORD_LOCK = 0x4c545246;
+const lockRefused = (): SqlTask<void> => lock('SELECT pg_advisory_xact_lock($1)', [RECORD_LOCK]);
+
+/** Bookkeeping gives up soon, and is tried again. */
+const SHORT: TaskOptions = { timeout: 'short' };
+
+const senderKey = ({ companyId, userId, tokenId }: SenderKey): string =>
+  JSON.stringify([companyId, userId, tokenId]);
+const userKey = ({ companyId, userId }: Pick<SenderKey, 'companyId' | 'userId'>): string =>
+  JSON.stringify([companyId, userId]);
+
+export function createRefusedLeadStore({ dialect, read, write }: SqlDatabase): RefusedLeadStore {
+  const sql = prepareSql(dialect);
+
+  function* record(refused: readonly RefusedLeadWithBody[]): SqlTask<void> {
+    yield* lockRefused();
+    const userIds = [...new Set(refused.map(({ userId }) => userId))];
+    const users = yield* query<Pick<SenderKey, 'companyId' | 'userId'>>(sql.findUsers, [userIds]);
+    const known = new Set(users.map(userKey));
+    const rows = refused.filter((one) => known.has(userKey(one))).map(toRow);
+    if (rows.length === 0) return;
+    const kept = yield* query<SenderKey & { readonly id: string }>(sql.put, [JSON.stringify(rows)]);
+    // One row for each sender, and for each company.
+    for (const one of new Map(kept.map((row) => [senderKey(row), row])).values())
+      yield* drop(one.id, DROP_OF_SENDER, [one.companyId, one.userId, one.tokenId]);
+    for (const one of new Map(kept.map((row) => [row.companyId, row])).values())
+      yield* drop(one.id, DROP_OF_COMPANY, [one.companyId]);
+  }
+
+  function* drop(id: string, statement: string, values: readonly (string | null)[]): SqlTask<void> {
+    const rows = yield* query<{ dropped: number }>(statement, values);
+    const dropped = rows.reduce((sum, row) => sum + row.dropped, 0);
+    if (dropped > 0) yield* query(COUNT_DROPPED, [id, dropped]);
+  }
+
+  return {
+    record: (refused) => write(() => record(refused), SHORT),
+
+    async removeAccepted(accepted) {
+      // A read, because there is nearly never a row: it takes no lock.
+      const found = await read(
+        () => query<{ id: string }>(sql.findAccepted, [JSON.stringify(accepted)]),
+        SHORT,
+      );
+      if (found.length === 0) return 0;
+      const ids = found.map(({ id }) => id);
+      return (await write(() => query(sql.remove, [ids]), SHORT)).length;
+    },
+
+    async prune(before) {
+      return (await write(() => query(PRUNE, [before]), SHORT)).length;
+    },
+
+    async list({ companyId, after = '', limit }) {
+      if (![companyId ?? '', after].every(isStorable)) return [];
+      const rows = await read(() =>
+        query<ListedRow & { sender: string | null }>(LIST, [companyId ?? null, after, limit]),
+      );
+      return rows.map(fromRow);
+    },
+
+    async find(id) {
+      if (!isStorable(id)) return undefined;
+      const [row] = await read(() => query<StoredRow & { sender: string | null }>(FIND, [id]));
+      return row && { ...fromRow(row), body: Buffer.from(row.body, 'base64') };
+    },
+
+    async remove(ids) {
+      return (await write(() => query(sql.remove, [ids.filter(isStorable)]))).length;
+    },
+
+    async summarize({ companyId, now }) {
+      if (!isStorable(companyId ?? '')) return [];
+      const start = now - WEEK_MS;
+      return read(function* () {
+        const rows =
+          companyId === undefined
+            ? yield* query<SummaryRow>(SUMMARIZE_ALL, [start])
+            : yield* query<SummaryRow>(SUMMARIZE_COMPANY, [start, companyId]);
+        const bySender = new Map<string, SummaryRow[]>();
+        for (const row of rows) {
+          const others = bySender.get(senderKey(row));
+          if (others) others.push(row);
+          else bySender.set(senderKey(row), [row]);
+        }
+        const senders = [...bySender.values()].map((of) => ({ of, main: mostFrequent(of) }));
+        const newest = senders.map(({ main }) => main.newest);
+        const found = yield* query<{ id: string; errors: string }>(sql.findErrors, [newest]);
+        const errors = new Map(found.map((row) => [row.id, JSON.parse(row.errors) as LeadError[]]));
+        return senders.map(({ of, main: { companyId, userId, tokenId, code, newest } }): RefusedSummary => {
+          const names = (errors.get(newest) ?? []).flatMap(({ field }) => field ?? []);
+          return {
+            ...{ companyId, userId, tokenId, code },
+            requests: of.reduce((sum, { requests }) => sum + requests, 0),
+            firstAt: Math.min(...of.map(({ firstAt }) => firstAt)),
+            lastAt: Math.max(...of.map(({ lastAt }) => lastAt)),
+            fields: [...new Set(names)].slice(0, MAX_FIELDS),
+          };
+        });
+      });
+    },
+  };
+}

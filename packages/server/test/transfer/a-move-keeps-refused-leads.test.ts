@@ -1,0 +1,38 @@
+import { openPostgresStore, openSqliteStore } from 'leadtap';
+import { expect, onTestFinished, test } from 'vitest';
+import { runMove } from './commands.ts';
+import { makeFilledEndpoints } from './filled.ts';
+
+const AT = Date.UTC(2026, 2, 2);
+
+test('refused leads and their bodies are the same after a move', async () => {
+  const endpoints = await makeFilledEndpoints();
+  const source = await openSqliteStore({ file: endpoints.from.replace(/^sqlite:/, '') });
+  const id = '0190-1';
+  await source.refusedLeads.record([
+    {
+      ...{
+        id,
+        companyId: 'acme',
+        userId: 'boss',
+        tokenId: null,
+        source: 'tally',
+        answerMap: { 'a\0': 'email' },
+      },
+      ...{ timeZone: 'Europe/Paris', receivedAt: AT, lastAt: AT + 9, times: 3, code: 'invalid-lead' },
+      ...{ errors: [{ index: 0, field: null, detail: 'x' }], mediaType: 'application/json' },
+      ...{ body: Buffer.from([0, 0xff, 0x27]), bodyHash: 'b', keyHash: 'k' },
+    },
+  ]);
+  const before = await source.refusedLeads.find(id);
+  await source.close();
+  expect(before).toMatchObject({ times: 3, body: Buffer.from([0, 0xff, 0x27]) });
+
+  expect(await runMove(endpoints)).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('refused leads 1'),
+  });
+  const target = await openPostgresStore({ url: endpoints.to, connections: 1 });
+  onTestFinished(() => target.close());
+  expect(await target.refusedLeads.find(id)).toEqual(before);
+});

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import type { RefusedLeadStore, RefusedLeadWithBody, Store } from 'leadtap';
+import { type ConformanceCheck, check, START } from './check.ts';
+import { ACME, apply, GLOBEX } from './sample.ts';
+
+const DAY_MS = 86_400_000;
+
+/** Ids sort by their number. */
+const idOf = (number: number): string => `0190-${String(number).padStart(6, '0')}`;
+
+const refused = (number: number, rest: Partial<RefusedLeadWithBody> = {}): RefusedLeadWithBody => {
+  const body = rest.body ?? Buffer.from(`{"mail":"${number}@example.com"}`);
+  return {
+    id: idOf(number),
+    ...{ companyId: 'acme', userId: 'boss', tokenId: 'form', source: null, answerMap: null, timeZone: null },
+    ...{ receivedAt: START + number, lastAt: START + number, times: 1, code: 'invalid-lead' },
+    ...{ errors: [{ index: 0, field: 'mail', detail: 'is unknown' }], mediaType: 'application/json' },
+    ...{ body, bodyHash: createHash('sha256').update(body).digest('hex'), keyHash: null },
+    ...rest,
+  };
+};
+
+const checkRefused = (
+  name: string,
+  body: (refusedLeads: RefusedLeadStore, store: Store) => Promise<void>,
+): ConformanceCheck =>
+  check(`refused leads: ${name}`, async ({ store }) => {
+    await apply(store, ACME, GLOBEX);
+    await body(store.refusedLeads, store);
+  });
+
+const listAll = (store: RefusedLeadStore) => store.list({ limit: 10_000 });
+const idsIn = async (store: RefusedLeadStore): Promise<string[]> =>
+  (await listAll(store)).map(({ id }) => id);
+
+export const refusedLeadChecks = [
+  checkRefused('a row is stored as it was given, with any bytes', async (refusedLeads, store) => {
+    const rest = {
+      source: 'tally',
+      answerMap: { 'Ihr "Dach"\0': 'customFields.roof' },
+      timeZone: 'Europe/Paris',
+    };
+    const given = refused(1, {
+      ...rest,
+      body: Buffer.from([0, 0xff, 0xd8, 0x00, 0x27]),
+      ...{
+        keyHash: 'k',
+        tokenId: null,
+        times: 3,
+        lastAt: START + 9,
+        mediaType: 'multipart/form-data; boundary="a;b"',
+      },
+      errors: [{ index: 7, field: 'a\0\ud800"', detail: 'x' }],
+    });
+    await refusedLeads.record([given]);
+    const found = await refusedLeads.find(given.id);
+    assert.deepEqual(found, { ...given, bytes: 5, dropped: 0, sender: null });
+    const { body: _, bodyHash: __, keyHash: ___, ...listed } = found;
+    assert.deepEqual(await listAll(refusedLeads), [listed]);
+    assert.equal(await refusedLeads.find('0190-9\0'), undefined);
+    await store.recordTokens([
+      { id: 'form', userId: 'boss', name: 'Web form', issuedAt: 0, expiresAt: 1, scopes: ['leads:write'] },
+    ]);
+    await refusedLeads.record([refused(2), refused(3, { companyId: 'globex', userId: 'rival' })]);
+    assert.equal((await refusedLeads.find(idOf(2)))?.sender, 'Web form');
+    const page = await refusedLeads.list({ companyId: 'acme', after: idOf(1), limit: 5 });
+    assert.deepEqual(
+      page.map(({ id }) => id),
+      [idOf(2)],
+    );
+    assert.deepEqual(await refusedLeads.remove([idOf(1), idOf(3), 'other']), 2);
+    assert.deepEqual(await idsIn(refusedLeads), [idOf(2)]);
+  }),
+
+  checkRefused(
+    'the same body of the same sender counts up, that of another one does not',
+    async (refusedLeads) => {
+      const { body } = refused(1);
+      await refusedLeads.record([refused(1), refused(2, { body, tokenId: 'other' })]);
+      await refusedLeads.record([
+        refused(3, { body, times: 2, code: 'token-expired', errors: [], keyHash: 'k' }),
+        refused(4, { body, userId: 'seller' }),
+      ]);
+      const rows = (await listAll(refusedLeads)).map(({ id, times, receivedAt, lastAt, code, errors }) => ({
+        id,
+        times,
+        receivedAt,
+        lastAt,
+        code,
+        errors: errors.length,
+      }));
+      const once = { times: 1, code: 'invalid-lead', errors: 1 };
+      assert.deepEqual(rows, [
+        { id: idOf(1), times: 3, receivedAt: START + 1, lastAt: START + 3, code: 'token-expired', errors: 0 },
+        { id: idOf(2), receivedAt: START + 2, lastAt: START + 2, ...once },
+        { id: idOf(4), receivedAt: START + 4, lastAt: START + 4, ...once },
+      ]);
+    },
+  ),
+
+  checkRefused(
+    'an accepted request removes the rows with its body and those with its key',
+    async (refusedLeads) => {
+      const { body, bodyHash } = refused(1);
+      await refusedLeads.record([
+        refused(1),
+        refused(2, { body, tokenId: 'expired' }),
+        refused(3, { keyHash: 'k' }),
+        refused(4),
+        refused(5, { body, companyId: 'globex', userId: 'rival', keyHash: 'k' }),
+      ]);
+      const accept = (keyHash: string | null) =>
+        refusedLeads.removeAccepted([
+          { companyId: 'acme', bodyHash: 'none', keyHash: null },
+          { companyId: 'acme', bodyHash, keyHash },
+        ]);
+      assert.equal(await accept(null), 2);
+      assert.equal(await accept('k'), 1);
+      assert.equal(await accept('k'), 0);
+      assert.deepEqual(await idsIn(refusedLeads), [idOf(4), idOf(5)]);
+    },
+  ),
+
+  checkRefused('a sender has at most half of the rows, and the oldest go', async (refusedLeads) => {
+    const rows = (start: number, count: number, rest: Partial<RefusedLeadWithBody> = {}) =>
+      Array.from({ length: count }, (_, index) => refused(start + index, rest));
+    await refusedLeads.record(rows(0, 3, { tokenId: 'quiet' }));
+    await refusedLeads.record(rows(10, 500));
+    assert.equal((await idsIn(refusedLeads)).length, 503);
+    await refusedLeads.record([refused(510, { times: 2 }), refused(511)]);
+    const first = (await listAll(refusedLeads)).filter(({ tokenId }) => tokenId === 'form');
+    assert.equal(first.length, 500);
+    assert.deepEqual([first[0]?.id, first.at(-1)?.id], [idOf(12), idOf(511)]);
+    // The count of those that went is in one of the rows that they made room for.
+    assert.equal(
+      first.reduce((sum, { dropped }) => sum + dropped, 0),
+      2,
+    );
+    await refusedLeads.record(rows(1000, 497, { tokenId: 'third' }));
+    assert.equal((await idsIn(refusedLeads)).length, 1000);
+    await refusedLeads.record([refused(2000, { tokenId: 'third' })]);
+    const all = await listAll(refusedLeads);
+    assert.equal(all.length, 1000);
+    assert.equal(all[0]?.id, idOf(1));
+    assert.equal(all.at(-1)?.dropped, 1);
+  }),
+
+  checkRefused('the bytes of a company and of a sender are bounded', async (refusedLeads) => {
+    const big = (start: number, count: number, rest: Partial<RefusedLeadWithBody> = {}) =>
+      Array.from({ length: count }, (_, index) =>
+        refused(start + index, { body: Buffer.alloc(65_536, idOf(start + index)), ...rest }),
+      );
+    for (let start = 0; start < 130; start += 10) await refusedLeads.record(big(start, 10));
+    assert.equal((await idsIn(refusedLeads)).length, 128);
+    for (let start = 200; start < 330; start += 10)
+      await refusedLeads.record(big(start, 10, { tokenId: `token-${start}` }));
+    const rows = await listAll(refusedLeads);
+    assert.equal(
+      rows.reduce((sum, { bytes }) => sum + bytes, 0),
+      16 * 1024 * 1024,
+    );
+    assert.equal(rows.at(-1)?.id, idOf(329));
+  }),
+
+  checkRefused('rows of removed users and old rows are deleted', async (refusedLeads, store) => {
+    await refusedLeads.record([
+      refused(1),
+      refused(2, { userId: 'seller' }),
+      refused(3, { userId: 'stranger' }),
+      refused(4, { companyId: 'globex', userId: 'boss' }),
+      refused(5, { userId: 'north-lead', lastAt: START + 31 * DAY_MS }),
+    ]);
+    assert.deepEqual(await idsIn(refusedLeads), [idOf(1), idOf(2), idOf(5)]);
+    await store.removeUser('seller');
+    assert.deepEqual(await idsIn(refusedLeads), [idOf(1), idOf(5)]);
+    assert.equal(await refusedLeads.prune(START + DAY_MS), 1);
+    assert.deepEqual(await idsIn(refusedLeads), [idOf(5)]);
+  }),
+
+  checkRefused('a summary has each sender of the last 7 days', async (refusedLeads) => {
+    const now = START + 8 * DAY_MS;
+    const at = (time: number) => ({ receivedAt: START, lastAt: time });
+    await refusedLeads.record([
+      refused(1, { ...at(now - 7 * DAY_MS), tokenId: 'old' }),
+      refused(2, { ...at(now - 3), code: 'token-expired', errors: [] }),
+      refused(3, { ...at(now - 2), times: 4 }),
+      refused(4, { ...at(now - 1), code: 'token-expired', errors: [], times: 2 }),
+      refused(5, { ...at(now - 1), companyId: 'globex', userId: 'rival', tokenId: null }),
+    ]);
+    const globex = {
+      ...{
+        companyId: 'globex',
+        userId: 'rival',
+        tokenId: null,
+        requests: 1,
+        firstAt: START,
+        lastAt: now - 1,
+      },
+      ...{ code: 'invalid-lead', fields: ['mail'] },
+    };
+    const acme = {
+      ...{ companyId: 'acme', userId: 'boss', tokenId: 'form', requests: 7, firstAt: START, lastAt: now - 1 },
+      ...{ code: 'invalid-lead', fields: ['mail'] },
+    };
+    const summaries = await refusedLeads.summarize({ now });
+    assert.deepEqual(
+      [...summaries].sort((a, b) => (a.companyId < b.companyId ? -1 : 1)),
+      [acme, globex],
+    );
+    assert.deepEqual(await refusedLeads.summarize({ companyId: 'globex', now }), [globex]);
+    assert.deepEqual(await refusedLeads.summarize({ now: now + 8 * DAY_MS }), []);
+  }),
+];
