@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import type { ClaimQuery, DueHook, Hook, HookProgress, HookQuery, HookStore, NewHook } from 'leadtap';
 import { renderLead } from '../../server/src/leads/render.ts';
+import { StoreUnavailableError } from '../../server/src/sql/errors.ts';
 import { type ConformanceCheck, check, type Setup, START } from './check.ts';
 import { ACME, apply, bare, GLOBEX, lead, stamp, user } from './sample.ts';
 
@@ -54,6 +55,19 @@ async function subscribe(hooks: HookStore, id: string, rest: Partial<NewHook> = 
   const outcome = await hooks.subscribe(newHook(id, rest), MAX);
   assert(outcome.kind === 'created', `created, not ${outcome.kind}`);
   return outcome.hook;
+}
+
+/** As a client after a 503: on a busy machine, 25 subscriptions at once may wait for the lock for longer than it allows. */
+async function subscribeOrRetry(
+  hooks: HookStore,
+  hook: NewHook,
+): Promise<Awaited<ReturnType<HookStore['subscribe']>>> {
+  try {
+    return await hooks.subscribe(hook, MAX);
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error;
+    return subscribeOrRetry(hooks, hook);
+  }
 }
 
 const idsOf = (due: readonly { readonly hook: Hook }[]): string[] => due.map(({ hook }) => hook.id).sort();
@@ -230,16 +244,16 @@ export const hookChecks = [
       const stores = [hooks, await openOther()];
       const all = (make: (index: number) => NewHook) =>
         Promise.all(
-          Array.from({ length: 25 }, async (_, index) => stores[index % 2]?.subscribe(make(index), MAX)),
+          Array.from({ length: 25 }, (_, index) => subscribeOrRetry(stores[index % 2] ?? hooks, make(index))),
         );
       const equal = await all((index) =>
         newHook(`equal-${index}`, { url: 'https://hooks.example.com/equal' }),
       );
-      assert.equal(equal.filter((outcome) => outcome?.kind === 'created').length, 1);
-      assert.equal(equal.filter((outcome) => outcome?.kind === 'known').length, 24);
+      assert.equal(equal.filter((outcome) => outcome.kind === 'created').length, 1);
+      assert.equal(equal.filter((outcome) => outcome.kind === 'known').length, 24);
       const different = await all((index) => newHook(`hook-${index}`));
-      assert.equal(different.filter((outcome) => outcome?.kind === 'created').length, MAX - 1);
-      assert.equal(different.filter((outcome) => outcome?.kind === 'too-many').length, 25 - (MAX - 1));
+      assert.equal(different.filter((outcome) => outcome.kind === 'created').length, MAX - 1);
+      assert.equal(different.filter((outcome) => outcome.kind === 'too-many').length, 25 - (MAX - 1));
       assert.equal((await list(hooks)).length, MAX);
     },
   ),

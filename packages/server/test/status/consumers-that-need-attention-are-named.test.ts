@@ -119,9 +119,9 @@ describe('tokens that expire', () => {
     await (await add({ name: 'zapier', expiresInMs: HOUR_MS }))();
     const [problem] = (await readStatus(service)).problems;
     expect(problem?.fix).toContain('`npx leadtap token issue --user boss --name zapier`');
-    const commands = (await readPage(service)).match(/<code>[^<]*leadtap [^<]*/g);
-    expect(commands?.length).toBeGreaterThan(1);
-    for (const command of commands ?? []) expect(command).toMatch(/^<code>npx leadtap [a-z]/);
+    const commands = (await readPage(service)).match(/<code>[^<]*leadtap [^<]*/g) ?? [];
+    expect(commands).toContain('<code>npx leadtap token issue --user boss --name zapier');
+    for (const command of commands) expect(command).toMatch(/^<code>npx leadtap [a-z]/);
   });
 
   it.each(['`rm -rf ~`', 'sales\\team'])(
