@@ -8,7 +8,8 @@ type Command = ReturnType<Commands['buildProgram']>;
 const commandsOf = (parent: Command, path: string): (readonly [string, Command])[] =>
   parent.commands.flatMap((command) => {
     const name = `${path} ${command.name()}`;
-    return command.commands.length === 0 ? [[name, command] as const] : commandsOf(command, name);
+    const isGroup = command.commands.length > 0 && command.options.length === 0;
+    return [...(isGroup ? [] : [[name, command] as const]), ...commandsOf(command, name)];
   });
 
 /** For docs/command-line.md: what `--help` says of each command. */

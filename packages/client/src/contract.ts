@@ -148,7 +148,7 @@ export interface Consumer {
   readonly tokenId: string | null;
   /** Whether it is the token of this request. */
   readonly isThisToken: boolean;
-  /** `good`: no lead waits longer than usual. `warning` and `error`: see `problem`. `unknown`: it cannot be said yet. `inactive`: has not polled for so long that it no longer counts. */
+  /** `good`: no lead waits longer than usual. `warning` and `error`: see `problem`. `unknown`: it cannot be said yet. `inactive`: has not polled for so long that it no longer counts, and no lead waits for it, or it has polled only once or twice. */
   readonly level: 'good' | 'warning' | 'error' | 'unknown' | 'inactive';
   /** The name of its most urgent problem, such as `consumers-stale`. Null: it has none. */
   readonly problem: string | null;
@@ -164,7 +164,7 @@ export interface Consumer {
   readonly lastStatus: number | null;
   /** The usual time between two polls in seconds. Null until there were two. */
   readonly usualIntervalS: number | null;
-  /** `active`: polls within its usual interval. `stale`: should have polled again. `inactive`: has not polled for so long that it no longer counts. `subscribed`: has a webhook subscription, and has not polled yet or has not accepted a lead yet. */
+  /** `active`: polls within its usual interval. `stale`: should have polled again, for ever while leads wait for it. `inactive`: has not polled for so long that it no longer counts, and no lead waits for it, or it has polled only once or twice. `subscribed`: has a webhook subscription, and has not polled yet or has not accepted a lead yet. */
   readonly state: 'active' | 'stale' | 'inactive' | 'subscribed';
   /** The largest `since` that it has sent, or the last lead that its webhook has accepted: it has all leads up to here, except for those of `gaps`. */
   readonly confirmedThrough: string | null;

@@ -58,7 +58,7 @@ describe('the overview answers whether everything is all right', () => {
     await expectEveryLook(page);
   });
 
-  it('each level has a mark and a word; what is no longer in use is folded', async () => {
+  it('each level has a mark and a word; what is not in use is folded', async () => {
     const service = await startService();
     const page = await openPage(service.url);
     const answer: Consumers = {
@@ -80,7 +80,7 @@ describe('the overview answers whether everything is all right', () => {
       '? Not known: Four has not polled yet',
       '✓ Good: One polled 4 s ago',
     ]);
-    await page.getByText('1 no longer in use').click();
+    await page.getByText('1 not in use').click();
     await page.getByText('last polled 40 days ago').waitFor();
     await expectEveryLook(page);
   });

@@ -298,7 +298,7 @@ export const Consumer = Type.Object(
     }),
     isThisToken: Type.Boolean({ description: 'Whether it is the token of this request.' }),
     level: consumerLevel(
-      '`good`: no lead waits longer than usual. `warning` and `error`: see `problem`. `unknown`: it cannot be said yet. `inactive`: has not polled for so long that it no longer counts.',
+      '`good`: no lead waits longer than usual. `warning` and `error`: see `problem`. `unknown`: it cannot be said yet. `inactive`: has not polled for so long that it no longer counts, and no lead waits for it, or it has polled only once or twice.',
     ),
     problem: Type.Union([Type.String(), Type.Null()], {
       description: 'The name of its most urgent problem, such as `consumers-stale`. Null: it has none.',
@@ -324,7 +324,7 @@ export const Consumer = Type.Object(
       type: 'string',
       enum: [...CONSUMER_STATES],
       description:
-        '`active`: polls within its usual interval. `stale`: should have polled again. `inactive`: has not polled for so long that it no longer counts. `subscribed`: has a webhook subscription, and has not polled yet or has not accepted a lead yet.',
+        '`active`: polls within its usual interval. `stale`: should have polled again, for ever while leads wait for it. `inactive`: has not polled for so long that it no longer counts, and no lead waits for it, or it has polled only once or twice. `subscribed`: has a webhook subscription, and has not polled yet or has not accepted a lead yet.',
     }),
     confirmedThrough: Type.Union([isoTime(), Type.Null()], {
       description:

@@ -427,6 +427,25 @@ export const consumerChecks = [
     },
   ),
 
+  checkConsumers('consumers: one that is forgotten starts again', async ({ consumers }) => {
+    await consumers.record([
+      polls('boss', 'a', { confirmedThrough: START }),
+      polls('boss', null),
+      polls('seller', 'a'),
+    ]);
+    assert.equal(await consumers.forget({ userId: 'boss', tokenId: 'a' }), true);
+    assert.equal(await consumers.forget({ userId: 'boss', tokenId: 'a' }), false);
+    assert.deepEqual(keysOf(await consumers.list(query())), [
+      ['boss', null],
+      ['seller', 'a'],
+    ]);
+    assert.equal(await consumers.forget({ userId: 'boss', tokenId: null }), true);
+    await consumers.record([polls('boss', 'a', { lastPollAt: START + 1 })]);
+    const [found] = await consumers.list(query());
+    assert.equal(found?.firstPollAt, START + 1);
+    assert.equal(found?.confirmedThrough, null);
+  }),
+
   checkConsumers(
     'consumers: recording adds nothing to the change log',
     async ({ store: { changeTracking }, consumers }) => {

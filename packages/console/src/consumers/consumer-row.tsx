@@ -112,7 +112,7 @@ const UNSUBSCRIBE_LABELS = {
 
 const ORDER: readonly Level[] = ['error', 'warning', 'unknown', 'good'];
 
-/** The worst first. Those that are no longer in use are folded. */
+/** The worst first. Those that are not in use are folded. */
 export function ConsumerRows({ consumers }: { readonly consumers: readonly Consumer[] }): JSX.Element {
   const used = ORDER.flatMap((level) => consumers.filter((consumer) => consumer.level === level));
   const inactive = consumers.filter(({ level }) => level === 'inactive');
@@ -128,7 +128,7 @@ export function ConsumerRows({ consumers }: { readonly consumers: readonly Consu
       {used.length > 0 && renderRows(used)}
       {inactive.length > 0 && (
         <details class="unused">
-          <summary>{inactive.length} no longer in use</summary>
+          <summary>{inactive.length} not in use</summary>
           {renderRows(inactive)}
         </details>
       )}

@@ -31,7 +31,7 @@ export function addCommand<Options, Arguments extends readonly unknown[]>(
   parent: Command,
   context: CommandContext,
   spec: CommandSpec<Options, Arguments>,
-): void {
+): Command {
   const { help, examples = [] } = spec;
   const command = parent.command(spec.name).description(spec.description);
   if (spec.summary !== undefined) command.summary(spec.summary);
@@ -48,6 +48,7 @@ export function addCommand<Options, Arguments extends readonly unknown[]>(
     const values: unknown = given.slice(0, -2);
     return spec.run(context, options, ...(values as Arguments));
   });
+  return command;
 }
 
 function toOption(flags: string, spec: OptionSpec): Option {

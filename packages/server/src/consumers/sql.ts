@@ -186,6 +186,8 @@ const PRUNE = `
    WHERE c.last_poll_at < leadtap.from_ms($2) OR NOT EXISTS (SELECT 1 FROM leadtap.users AS u WHERE u.id = c.user_id)
       OR ${IS_OVER} OR ${IS_REPLACED} RETURNING 1`;
 
+const FORGET = `DELETE FROM leadtap.consumers WHERE user_id = $1 AND token_id = $2 RETURNING 1`;
+
 const KEY_TYPES: Record<keyof ConsumerKey, ColumnType> = { userId: 'text', tokenId: 'text' };
 
 const prepareSql = (dialect: Dialect) => {
@@ -324,6 +326,14 @@ export function createConsumerStore({ dialect, read, write }: SqlDatabase): Cons
       if (!row) return undefined;
       const { pendingLeads, pendingSince, ...user } = row;
       return { user, pendingLeads: pendingLeads ?? 0, pendingSince };
+    },
+
+    async forget({ userId, tokenId }) {
+      const forgotten = await write(function* () {
+        yield* lockConsumers();
+        return yield* query(FORGET, [userId, tokenId ?? '']);
+      }, SHORT);
+      return forgotten.length > 0;
     },
 
     async prune(now, before) {

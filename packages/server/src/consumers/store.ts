@@ -131,6 +131,8 @@ export interface ConsumerStore {
   findPending(
     query: Pick<ConsumerQuery, 'maxPendingLeads'> & { readonly userId: string; readonly since: number },
   ): Promise<Pending | undefined>;
+  /** Deletes what is known of a consumer. If it polls again, it is a new one. Returns false if nothing was known. */
+  forget(key: ConsumerKey): Promise<boolean>;
   /** Deletes what `list` leaves out, and consumers that have not polled since `before`. Returns their number. */
   prune(now: number, before: number): Promise<number>;
   /**

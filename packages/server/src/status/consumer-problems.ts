@@ -12,6 +12,7 @@ import {
   countOf,
   describe,
   fixOf,
+  forgetCommand,
   hooksCommand,
   hostOf,
   inCommand,
@@ -160,8 +161,14 @@ function lastRefusalOf(
 
 const LOOK = 'Look in its platform whether the automation is switched on and what its last run says.';
 
+/** A token without an id cannot be revoked alone. */
+const endFix = (consumer: ConsumerStatus): string =>
+  consumer.tokenId === null
+    ? `If it was switched off for good, forget it: ${forgetCommand(consumer)}.`
+    : `If it was switched off for good, revoke its token: ${revokeCommand(consumer)}, or keep the token, and forget the consumer: ${forgetCommand(consumer)}.`;
+
 const stoppedFixes = (consumer: ConsumerStatus): Fixes => ({
-  fix: `${LOOK} If it was switched off for good, revoke its token: ${revokeCommand(consumer)}.`,
+  fix: `${LOOK} ${endFix(consumer)}`,
   userFix: `${LOOK} If it was switched off for good, ask the operator to revoke its token.`,
 });
 
@@ -172,12 +179,13 @@ export const describeStale: DescribeConsumer = (consumer, moment) => {
   const { lastPollAt, tokenExpiresAt, usualIntervalSeconds } = consumer;
   const silence = formatDuration(secondsSince(moment, lastPollAt ?? ''));
   const found = (reason: string, fixes: Fixes): FoundConsumer => {
-    const row = `has not polled for ${silence}${reason}`;
+    const leads = consumer.pendingLeads === 0 ? '' : `; ${pendingText(consumer.pendingLeads)}`;
+    const row = `has not polled for ${silence}${reason}${leads}`;
     return { message: messageOf(consumer, row), row, ...fixes };
   };
   if (tokenExpiresAt !== null && secondsSince(moment, tokenExpiresAt) >= 0)
     return found(`; its token expired ${agoOf(moment, tokenExpiresAt)}`, {
-      ...{ fix: renewFix(consumer), userFix: ASK_FOR_TOKEN },
+      ...{ fix: `${renewFix(consumer)} ${endFix(consumer)}`, userFix: ASK_FOR_TOKEN },
       docs: '/docs#problem-token-expired',
     });
   const refusal = lastRefusalOf(moment, consumer);
@@ -216,7 +224,11 @@ export const describePending: DescribeConsumer = (consumer, moment) => {
           ...notSentFixes(consumer),
           severity: pendingS > PENDING_LONG_S ? ('error' as const) : ('warning' as const),
         }
-      : (refusal?.fixes ?? (state === 'active' ? behindFixes : stoppedFixes(consumer)))),
+      : {
+          ...(refusal?.fixes ?? (state === 'active' ? behindFixes : stoppedFixes(consumer))),
+          // A token that was only tried, and not since yesterday.
+          ...(state === 'stale' && { severity: 'warning' as const }),
+        }),
   };
 };
 
@@ -269,6 +281,12 @@ export const describeRefused: DescribeConsumer = (consumer, moment) => {
     const { integrator: userFix } = PROBLEMS[PLAN];
     const fixes = { fix: fixOf(PLAN, consumer.userId), userFix, docs: `/docs#problem-${PLAN}` };
     return { message: messageOf(consumer, row), row, ...fixes };
+  }
+  if (consumer.state === 'stale') {
+    const row = `has not polled for ${formatDuration(secondsSince(moment, consumer.lastPollAt ?? ''))}; the plan of its user does not include it; ${pendingText(consumer.pendingLeads)}`;
+    const fix = `${fixOf(PLAN, consumer.userId)} ${endFix(consumer)}`;
+    const { integrator: userFix } = PROBLEMS[PLAN];
+    return { message: messageOf(consumer, row), row, fix, userFix, docs: `/docs#problem-${PLAN}` };
   }
   const { text = '', fixes = stoppedFixes(consumer) } = lastRefusalOf(moment, consumer) ?? {};
   const row = `polls, but is refused with ${text}`;

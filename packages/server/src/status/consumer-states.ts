@@ -26,8 +26,8 @@ import {
 
 /**
  * - `active`: polls within its usual interval
- * - `stale`: should have polled again
- * - `inactive`: has not polled for so long that it no longer counts
+ * - `stale`: should have polled again: for ever while leads wait for it
+ * - `inactive`: has not polled for so long that it no longer counts, or was only tried
  */
 export type Activity = 'active' | 'stale' | 'inactive';
 
@@ -66,22 +66,30 @@ const MAX_STALE_MS = 7 * DAY_MS;
 /** Fewer polls, or in a shorter time, are a person who tries a token: it cannot be stale. */
 const MIN_POLLS = 5;
 const MIN_POLLING_MS = 10 * MINUTE_MS;
+/** Fewer are a person who tries a token once: leads that come later do not wait for it. */
+export const MIN_TRIAL_POLLS = 3;
 
 /** When the consumer last polled. One that waits for a lead (`Prefer: wait`) polls until its wait ends. */
 const seenAt = ({ lastPollAt, heldUntil }: ConsumerPosition, now: number): number =>
   Math.max(lastPollAt, Math.min(heldUntil ?? lastPollAt, now));
 
 /** What decides whether a consumer is late. */
-type PollTimes = ConsumerPosition & Partial<Pick<Consumer, 'pendingSince' | 'downtime' | 'tokenEnded'>>;
+type PollTimes = ConsumerPosition &
+  Partial<Pick<Consumer, 'pendingSince' | 'unconfirmedSince' | 'downtime' | 'tokenEnded'>>;
 
-const canBeStale = ({ polls, firstPollAt, lastPollAt }: PollTimes): boolean =>
+/** It has polled as an automation does, not only as a person who tries a token. */
+export const isAutomation = ({
+  polls,
+  firstPollAt,
+  lastPollAt,
+}: Pick<ConsumerPosition, 'polls' | 'firstPollAt' | 'lastPollAt'>): boolean =>
   polls >= MIN_POLLS && lastPollAt - firstPollAt >= MIN_POLLING_MS;
 
 /** 1.5 usual intervals, and at least 10 s longer than usual, or a time that the operator has chosen. */
 function staleAfterOf(consumer: PollTimes, chosenMs?: number): number {
   const intervalMs = consumer.intervalMs ?? 0;
   const usualMs = Math.max(intervalMs * STALE_INTERVALS, intervalMs + MIN_DELAY_MS);
-  return canBeStale(consumer) ? (chosenMs ?? usualMs) : Math.max(usualMs, MIN_POLLING_MS);
+  return isAutomation(consumer) ? (chosenMs ?? usualMs) : Math.max(usualMs, MIN_POLLING_MS);
 }
 
 /**
@@ -122,15 +130,15 @@ export function pendingMsOfLeadHook({ announced, hook }: ListedConsumer, now: nu
  */
 export const isAwaited = (listed: ListedConsumer, now: number, chosenMs?: number): boolean => {
   const { consumer } = listed;
-  if (!consumer || !canBeStale(consumer)) return false;
+  if (!consumer || !isAutomation(consumer)) return false;
   if (consumer.lastPollAt > now + MAX_CLOCK_SKEW_MS) return true;
   const silentFrom = silentSince(consumer, now, chosenMs);
   return silentFrom > seenAt(consumer, now) && consumerStateOf(listed, now, chosenMs) === 'active';
 };
 
 /**
- * A consumer that should have polled is stale for 10 times as long as it polled, but at most 7 days. While leads wait for it, it
- * counts for at least a day.
+ * A consumer that should have polled is stale while leads wait for it, however long ago that was: only a poll, the end of its token or
+ * `leadtap consumers forget` ends that. Without such leads it is stale for 10 times as long as it polled, but at most 7 days.
  */
 export function activityOf(
   consumer: PollTimes,
@@ -138,16 +146,29 @@ export function activityOf(
   chosenMs?: number,
   silentMs = now - silentSince(consumer, now, chosenMs),
 ): Activity {
-  const { firstPollAt, lastPollAt, pendingSince = null, tokenEnded } = consumer;
+  const { firstPollAt, lastPollAt, polls, tokenEnded } = consumer;
   const staleAfterMs = staleAfterOf(consumer, chosenMs);
   if (silentMs <= staleAfterMs) return 'active';
   // Its client has stopped, as it should.
   if (tokenEnded === 'revoked') return 'inactive';
-  const minMs = pendingSince !== null && positionOf(consumer) !== null ? DAY_MS : 0;
-  if (!canBeStale(consumer)) return silentMs <= minMs ? 'active' : 'inactive';
+  const isBehind = (consumer.pendingSince ?? null) !== null || wasStuck(consumer);
+  if (!isAutomation(consumer)) {
+    if (!isBehind || positionOf(consumer) === null) return 'inactive';
+    if (silentMs <= DAY_MS) return 'active';
+    return polls < MIN_TRIAL_POLLS ? 'inactive' : 'stale';
+  }
   const staleForMs = Math.min(MAX_STALE_MS, (lastPollAt - firstPollAt) * STALE_SHARE);
-  return silentMs <= Math.max(staleAfterMs + staleForMs, minMs) ? 'stale' : 'inactive';
+  return isBehind || silentMs <= staleAfterMs + staleForMs ? 'stale' : 'inactive';
 }
+
+/** When it last polled, it had received leads for so long without confirming them that it was stuck. */
+function wasStuck({ confirmedAt, unconfirmedSince = null, lastPollAt, intervalMs }: PollTimes): boolean {
+  if (confirmedAt === null || unconfirmedSince === null) return false;
+  return lastPollAt - Math.max(confirmedAt, unconfirmedSince) > maxUnconfirmedMs(intervalMs);
+}
+
+const maxUnconfirmedMs = (intervalMs: number | null): number =>
+  Math.max(HOUR_MS, STUCK_INTERVALS * (intervalMs ?? 0));
 
 export function consumerStateOf(listed: ListedConsumer, now: number, chosenMs?: number): ConsumerState {
   if (listed.consumer) return activityOf(listed.consumer, now, chosenMs, silenceOf(listed, now, chosenMs));
@@ -164,9 +185,8 @@ export function consumerStateOf(listed: ListedConsumer, now: number, chosenMs?: 
 export function isStuck(listed: ListedConsumer, now: number, chosenMs?: number): boolean {
   const { confirmedAt = null, unconfirmedSince = null, intervalMs = null } = listed.consumer ?? {};
   if (confirmedAt === null || unconfirmedSince === null) return false;
-  const maxMs = Math.max(HOUR_MS, STUCK_INTERVALS * (intervalMs ?? 0));
   return (
-    now - Math.max(confirmedAt, unconfirmedSince) > maxMs &&
+    now - Math.max(confirmedAt, unconfirmedSince) > maxUnconfirmedMs(intervalMs) &&
     consumerStateOf(listed, now, chosenMs) === 'active'
   );
 }

@@ -12,11 +12,13 @@ import {
   consumerFactsOf,
   consumerPages,
   consumerStateOf,
+  isAutomation,
   isAwaited,
   isStuck,
   type ListedConsumer,
   leadHookOf,
   listedConsumerPages,
+  MIN_TRIAL_POLLS,
   pendingMsOfLeadHook,
   pendingOf,
 } from './consumer-states.ts';
@@ -42,11 +44,6 @@ const RATE_LIMITED = 429;
 const MAX_HOOK_PENDING_MS = 2 * 60_000;
 /** Leads may be pending for an hour, and for longer if the consumer polls rarely. */
 const MAX_PENDING_INTERVALS = 4;
-/** Fewer are a person who tries a token, not an automation. */
-const MIN_POLLS = 3;
-/** The leads of a consumer that has stopped count for ten times as long as it polled: a token that was tried for a minute soon counts no more. */
-const COUNTED_SHARE = 10;
-const MAX_COUNTED_MS = 30 * DAY_MS;
 const SKIPPED_MS = 7 * DAY_MS;
 
 export const NO_CONSUMERS: ConsumersStatus = {
@@ -178,14 +175,21 @@ function pollProblemOf(
   const lastStatus = consumer?.lastStatus ?? null;
   if (hasEnded(listed.hook?.state) && pendingOf(listed)?.pendingLeads) return 'token-revoked-in-use';
   if (leadHookOf(listed)) return leadHookProblemOf(listed, pendingMs);
-  if (state === 'stale') return 'consumers-stale';
+  if (state === 'stale') return stoppedProblemOf(consumer);
   if (consumer?.tokenEnded && state === 'active') return 'token-revoked-in-use';
   if (isAwaited(listed, now, staleAfterMs)) return 'consumers-awaited';
   if (state === 'active' && lastStatus === RATE_LIMITED && pendingMs !== null) return 'consumers-limited';
-  if (pendingMs !== null && pendingMs > maxPendingMsOf(listed) && !hasStoppedLongAgo(listed, state, now))
+  if (state !== 'inactive' && pendingMs !== null && pendingMs > maxPendingMsOf(listed))
     return 'leads-waiting';
   if (isStuck(listed, now, staleAfterMs)) return 'leads-waiting';
   return state === 'active' && isRefusal(lastStatus) ? 'consumers-refused' : undefined;
+}
+
+/** A token that was only tried, or whose user may not poll any more, is no error for ever. */
+function stoppedProblemOf(consumer: ListedConsumer['consumer']): ConsumerProblem {
+  if (!consumer || consumer.pendingSince === null) return 'consumers-stale';
+  if (!mayPoll(consumer.user)) return 'consumers-refused';
+  return isAutomation(consumer) ? 'consumers-stale' : 'leads-waiting';
 }
 
 /** While it is failing or disabled, that is its problem. */
@@ -197,14 +201,8 @@ function leadHookProblemOf({ announced, hook }: ListedConsumer, pendingMs: numbe
 /** One with a webhook subscription gets an event for each lead: its interval does not matter. */
 function maxPendingMsOf({ consumer, hook }: ListedConsumer): number {
   if (hook || !consumer) return HOUR_MS;
-  if (consumer.polls < MIN_POLLS) return Number.POSITIVE_INFINITY;
+  if (consumer.polls < MIN_TRIAL_POLLS) return Number.POSITIVE_INFINITY;
   return Math.max(HOUR_MS, MAX_PENDING_INTERVALS * (consumer.intervalMs ?? 0));
-}
-
-function hasStoppedLongAgo({ consumer }: ListedConsumer, state: ConsumerState, now: number): boolean {
-  if (state !== 'inactive' || !consumer) return false;
-  const { firstPollAt, lastPollAt } = consumer;
-  return now - lastPollAt > Math.min(MAX_COUNTED_MS, (lastPollAt - firstPollAt) * COUNTED_SHARE);
 }
 
 /** A client that disconnected before the response was not refused, and one that polls too often gets its leads later. */

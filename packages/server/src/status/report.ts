@@ -64,7 +64,7 @@ export interface ConsumersStatus {
   /** Those of them that are webhook subscriptions that send leads. */
   readonly activeByWebhook: number;
   readonly stale: number;
-  /** They have not polled for so long that they no longer count. */
+  /** They have not polled for so long that they no longer count, and no lead waits for them, or they were only tried. */
   readonly inactive: number;
   /** The number of consumers with each problem. */
   readonly problems: Readonly<Record<ConsumerProblem, number>>;

@@ -124,7 +124,7 @@ export const RULES: readonly Rule[] = [
     levels: ['error'],
     title: 'A consumer has stopped polling',
     guide:
-      'Look in its platform whether the automation is switched on and what its last run says. If it was switched off for good, revoke its token: `leadtap token revoke ID`.',
+      'Look in its platform whether the automation is switched on and what its last run says. If it was switched off for good, revoke its token: `leadtap token revoke ID`, or forget the consumer: `leadtap consumers forget TOKEN`. While leads wait for it, it stays an error.',
     describe: describeStale,
   }),
   consumerRule({
@@ -133,7 +133,7 @@ export const RULES: readonly Rule[] = [
     title:
       'Leads wait for a consumer for more than an hour and four of its usual intervals, or for a webhook for more than 2 minutes',
     guide:
-      'It has stopped, or it polls and does not advance (it must follow the address in `Link` until a page is empty), or it has a webhook and never polls, or its webhook is not sent its leads because its host is not in `LEADTAP_HOOK_HOSTS`. For a webhook it is an error after an hour. Revoke tokens that are no longer needed.',
+      'It has stopped, or it polls and does not advance (it must follow the address in `Link` until a page is empty), or it has a webhook and never polls, or its webhook is not sent its leads because its host is not in `LEADTAP_HOOK_HOSTS`. For a webhook it is an error after an hour. A token that polled only a few times is a warning after a day. Revoke tokens that are no longer needed.',
     describe: describePending,
     sortKey: pendingSinceOf,
   }),
@@ -243,7 +243,8 @@ export const RULES: readonly Rule[] = [
   {
     name: 'consumers-refused',
     levels: ['warning'],
-    title: 'A consumer polls, but is refused, or its webhook is not sent leads because of its plan',
+    title:
+      'A consumer polls, but is refused, or leads wait although the plan of its user does not include them',
     guide:
       'The status page has the code of the refusal, and `{base_url}/docs#problems` explains each code. A webhook is not sent leads while the plan of its user does not include it.',
     find: (facts) =>

@@ -81,6 +81,12 @@ export function issueCommand({ userId, name }: Pick<ConsumerStatus, 'userId' | '
 export const revokeCommand = ({ tokenId }: Pick<ConsumerStatus, 'tokenId'>): string =>
   `\`leadtap token revoke ${inCommand(tokenId ?? 'ID', 'ID')}\``;
 
+/** A token without an id is one with all others of its user. */
+export const forgetCommand = ({ tokenId, userId }: Pick<ConsumerStatus, 'tokenId' | 'userId'>): string =>
+  tokenId === null
+    ? `\`leadtap consumers forget --user ${inCommand(userId, 'ID')}\``
+    : `\`leadtap consumers forget ${inCommand(tokenId, 'ID')}\``;
+
 export const hooksCommand = ({ userId }: Pick<ConsumerStatus, 'userId'>): string =>
   `\`leadtap hooks list --user ${inCommand(userId, 'ID')}\``;
 

@@ -152,3 +152,41 @@ test('one of 50 pollers stops: command and metric report it within two intervals
   const { code, stderr } = await run('consumers --stale 10m');
   expect({ code, stderr }).toEqual({ code: 0, stderr: 'No consumer is stale.\n' });
 });
+
+test('leadtap consumers forget says what it does not delete', async () => {
+  const { clock, service, run, issue } = await installation();
+  const hook = { userId: 'boss', tokenExpiresAt: null, createdAt: clock(), since: undefined };
+  const subscribe = (id: string, tokenId: string, send: 'event' | 'lead') => {
+    const url = `https://hooks.zapier.com/${tokenId}`;
+    return service.store.hooks.subscribe(
+      { ...hook, id: id.repeat(32), tokenId, send, url, baseUrl: service.url },
+      20,
+    );
+  };
+  await (await issue('boss', 'polls', 'Zapier'))();
+  await subscribe('1', 'polls', 'event');
+  await subscribe('2', 'sends', 'lead');
+  expect(await run('consumers forget polls --user seller')).toMatchObject({ code: 1, stdout: '' });
+  expect(await run('consumers forget polls --user boss')).toEqual({
+    code: 0,
+    stdout: 'Forgot Zapier (user boss): it last polled 0 s ago, and no lead waits.\n',
+    stderr:
+      'Its webhook subscription remains. To delete it: `leadtap hooks remove ID` (`leadtap hooks list --user boss` shows the id).\n',
+  });
+  expect(await run('consumers forget sends')).toMatchObject({
+    ...{ code: 1, stdout: '' },
+    stderr: expect.stringContaining(
+      'its webhook is sent leads\n  Delete the webhook: `leadtap hooks remove ID`',
+    ),
+  });
+  expect(await run('consumers forget')).toMatchObject({
+    ...{ code: 2, stdout: '' },
+    stderr: expect.stringContaining('name the token of the consumer, or the user'),
+  });
+  await service.poll('boss', '', {
+    headers: { authorization: `Bearer ${await service.token('boss', { tokenId: '' })}` },
+  });
+  expect(await run('consumers forget --user boss')).toMatchObject({
+    stdout: expect.stringMatching(/^Forgot tokens without an id \(user boss\): /),
+  });
+});

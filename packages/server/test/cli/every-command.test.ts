@@ -79,6 +79,8 @@ test('what does not exist is 1, and a command says where to look', async () => {
     ['leads show 1 --company unknown', 'there is no company unknown\n'],
     ['org export --company unknown', 'there is no company unknown\n'],
     ['consumers --company unknown', 'there is no company unknown\n'],
+    ['consumers forget nothing', 'no consumer polls with token nothing\n  `leadtap consumers` shows'],
+    ['consumers forget --user unknown', 'there is no user unknown\n'],
     ['hooks list --company unknown', 'there is no company unknown\n'],
     ['user add ada --company unknown --plan BASIC --access-level COMPANY', 'there is no company unknown\n'],
     ['user set unknown --plan BASIC', 'there is no user unknown\n  `leadtap user list` shows all users.\n'],

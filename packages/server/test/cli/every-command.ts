@@ -20,10 +20,14 @@ export interface NamedCommand {
   readonly command: Command;
 }
 
+/** `consumers` lists them, and has commands below it. */
+const isGroup = ({ commands, options }: Command): boolean => commands.length > 0 && options.length === 0;
+
 const commandsOf = (parent: Command, names: readonly string[] = []): NamedCommand[] =>
   parent.commands.flatMap((command) => {
     const path = [...names, command.name()];
-    return command.commands.length === 0 ? [{ name: path.join(' '), command }] : commandsOf(command, path);
+    const own = isGroup(command) ? [] : [{ name: path.join(' '), command }];
+    return [...own, ...commandsOf(command, path)];
   });
 
 /** All commands, without groups such as `token`. */
@@ -39,6 +43,7 @@ const ARGUMENTS: Readonly<Record<string, string>> = {
   'token issue': '--user boss',
   'token list': '--user boss',
   'token revoke': '5b1f0c5e',
+  'consumers forget': '5b1f0c5e',
   'hooks add': '--user boss --url https://hooks.zapier.com/hooks/catch/1/a',
   'hooks remove': '8c1f0a62d94e4b7f9d3a5e60c27b1f48',
   'hooks send-test': '8c1f0a62d94e4b7f9d3a5e60c27b1f48',

@@ -12,7 +12,7 @@ import { terminal } from './terminal.ts';
 const NOT_RUN: readonly (readonly [RegExp, string])[] = [
   [/leadtap (serve|demo)\b/, 'does not end'],
   [/postgres:\/\/|leadtap alert/, 'needs a server'],
-  [/token revoke|hooks (remove|send-test)/, 'the id is made up'],
+  [/token revoke|hooks (remove|send-test)|consumers forget/, 'the id is made up'],
   [/leads (erase|prune) (?!.*--(yes|dry-run))/, 'asks a person'],
   ...(inject('store') === 'postgres' ? ([[/leadtap backup/, 'copies SQLite files']] as const) : []),
 ];
@@ -30,9 +30,12 @@ function collectExamples(): { name: string; examples: string[] }[] {
   const stdout = captureStream();
   const nothing = { env: {}, cwd: '/', stdin: Readable.from([]), stderr: captureStream() };
   const signal = new AbortController().signal;
-  const leaves = (command: Command): Command[] =>
-    command.commands.length > 0 ? command.commands.flatMap(leaves) : [command];
-  return leaves(buildProgram({ ...nothing, stdout, clock: Date.now, signal })).map((command) => {
+  const leaves = (command: Command): Command[] => [
+    ...(command.commands.length > 0 && command.options.length === 0 ? [] : [command]),
+    ...command.commands.flatMap(leaves),
+  ];
+  const program = buildProgram({ ...nothing, stdout, clock: Date.now, signal });
+  return program.commands.flatMap(leaves).map((command) => {
     const start = stdout.text().length;
     command.outputHelp();
     const [, text = ''] = stdout

@@ -17,7 +17,13 @@ function recorder(store: Partial<ConsumerStore> = {}, options: Partial<RecorderO
   };
   const made = new ConsumerRecorder(
     {
-      ...{ record, list: async () => [], findPending: async () => undefined, prune: async () => 0 },
+      ...{
+        record,
+        list: async () => [],
+        findPending: async () => undefined,
+        forget: async () => false,
+        prune: async () => 0,
+      },
       ...{ recordDowntime: async () => {}, recordStop: async () => {}, ...store },
     },
     { clock: () => NOW, flushMs: 3_600_000, ...options },

@@ -91,7 +91,7 @@ describe('a consumer', () => {
     expect(after(short, 15_001)).toBe('stale');
   });
 
-  it('is stale for 10 times as long as it polled, but at most 7 days; then it no longer counts', () => {
+  it('for which no lead waits is stale for 10 times as long as it polled, but at most 7 days; then it no longer counts', () => {
     const long = polledAt(...every(DAY, 20));
     expect(after(long, 1.5 * DAY + 7 * DAY)).toBe('stale');
     expect(after(long, 1.5 * DAY + 7 * DAY + 1)).toBe('inactive');
@@ -109,14 +109,17 @@ describe('a consumer', () => {
     expect(after(polledAt(0, 60 * MINUTE), 90 * MINUTE + 1)).toBe('inactive');
   });
 
-  it('for which leads wait counts for a day at least', () => {
+  it('for which leads wait is stale for ever, unless it polled once or twice', () => {
     const waiting = (position: ConsumerPosition) => ({
       ...{ ...position, confirmedThrough: START, pendingSince: START + 1 },
     });
     const short = waiting(polledAt(...every(2.5 * MINUTE, 5)));
-    expect([after(short, DAY), after(short, DAY + 1)]).toEqual(['stale', 'inactive']);
-    const tried = waiting(polledAt(0, 1000));
-    expect([after(tried, DAY), after(tried, DAY + 1)]).toEqual(['active', 'inactive']);
+    expect([after(short, DAY), after(short, 1000 * DAY)]).toEqual(['stale', 'stale']);
+    const tried = waiting(polledAt(...every(MINUTE, 3)));
+    expect([after(tried, DAY), after(tried, DAY + 1)]).toEqual(['active', 'stale']);
+    const once = waiting(polledAt(0, 1000));
+    expect([after(once, DAY), after(once, DAY + 1)]).toEqual(['active', 'inactive']);
+    expect(after({ ...short, confirmedThrough: null }, 30 * DAY), 'no lead was there before').toBe('stale');
   });
 
   it('whose token was revoked is never stale: its client should stop', () => {

@@ -11,7 +11,14 @@ const never = () => new Promise<never>(() => undefined);
 const status = async () => ({ engine: 'Test 1', latestStamp: 0, now: Date.UTC(2026, 2, 2, 9, 30) });
 
 const CONSUMERS = {
-  ...{ record: never, findPending: never, prune: never, recordDowntime: never, recordStop: never },
+  ...{
+    record: never,
+    findPending: never,
+    forget: never,
+    prune: never,
+    recordDowntime: never,
+    recordStop: never,
+  },
   list: async () => [],
 };
 const STORE: StatusSources['store'] = {

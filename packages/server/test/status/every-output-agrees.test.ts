@@ -214,12 +214,70 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: '232 leads have been waiting for 8 days for a consumer that has stopped',
-    ...{ expected: ['leads-waiting error'], wasGreen: true },
-    says: /^232 leads wait for make \(user boss\), the oldest for 8 days/,
+    ...{ expected: ['consumers-stale error'], wasGreen: true },
+    says: /^make \(user boss\) has not polled for 8 days; it usually polls every 6 h; 232 leads wait\.$/,
     arrange: async (world) => {
       await world.established('make', { everyMs: 6 * HOUR_MS });
       await world.service.add(...Array.from({ length: 232 }, () => ({})));
       world.clock.advance(8 * DAY_MS);
+    },
+  },
+  {
+    name: 'a consumer polled for an hour and stopped; 7 leads wait for 20 hours',
+    ...{ expected: ['consumers-stale error'], wasGreen: true },
+    says: /^make \(user boss\) has not polled for 20 h; it usually polls every 10 min; 7 leads wait\.$/,
+    arrange: async (world) => {
+      await world.established('make', { everyMs: 10 * MINUTE_MS, times: 7 });
+      await world.service.add(...Array.from({ length: 7 }, () => ({})));
+      world.clock.advance(20 * HOUR_MS);
+    },
+  },
+  {
+    name: 'the first lead came after a consumer had stopped, a year ago',
+    ...{ expected: ['consumers-stale error'], wasGreen: true },
+    says: /^first \(user boss\) has not polled for 365 days; .+; 1 lead waits\.$/,
+    arrange: async (world) => {
+      const poll = await world.client('first');
+      for (let count = 0; count < 7; count += 1) {
+        world.clock.advance(5 * MINUTE_MS);
+        await poll('');
+      }
+      await world.service.add({});
+      world.clock.advance(365 * DAY_MS);
+    },
+  },
+  {
+    name: 'a stopped consumer is forgotten',
+    expected: [],
+    says: /^No problem was found\. No consumer has polled yet\.$/,
+    arrange: async (world) => {
+      await world.established('make');
+      await world.service.add({});
+      world.clock.advance(DAY_MS);
+      await writePolls(world.service);
+      expect((await readStatus(world.service)).problems[0]?.fix).toContain('`leadtap consumers forget make`');
+      const { clock, service } = world;
+      const forget = (token: string) =>
+        terminal().run(`consumers forget ${token}`, { env: service.database.env, parts: { clock } });
+      expect(await forget('make')).toEqual({
+        ...{ code: 0, stderr: '' },
+        stdout: 'Forgot make (user boss): it last polled 1 day ago, and 1 lead waits.\n',
+      });
+      expect(await forget('make')).toMatchObject({
+        ...{ code: 1, stdout: '' },
+        stderr: expect.stringContaining('no consumer polls with token make\n'),
+      });
+    },
+  },
+  {
+    name: 'the plan of a stopped consumer was lowered, and leads wait',
+    expected: ['consumers-refused warning'],
+    says: /^make \(user boss\) has not polled for 40 days; the plan of its user does not include it; 1 lead waits\.$/,
+    arrange: async (world) => {
+      await world.established('make');
+      await world.service.store.updateUser('boss', { plan: 'STARTER' });
+      await world.service.add({});
+      world.clock.advance(40 * DAY_MS);
     },
   },
   {
@@ -312,6 +370,16 @@ const SITUATIONS: readonly Situation[] = [
       await world.established('new', { times: 4 });
       await world.service.add({});
       world.clock.advance(3 * HOUR_MS);
+    },
+  },
+  {
+    name: 'a token was tried four times in a few minutes, and not since yesterday',
+    ...{ expected: ['leads-waiting warning'], wasGreen: true },
+    says: /^1 lead waits for tried \(user boss\), the oldest for 20 days; its last poll was 20 days ago\.$/,
+    arrange: async (world) => {
+      await world.established('tried', { times: 4 });
+      await world.service.add({});
+      world.clock.advance(20 * DAY_MS);
     },
   },
   {

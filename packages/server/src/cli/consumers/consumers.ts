@@ -1,12 +1,9 @@
 import type { Command } from 'commander';
-import type { Config } from '../../config.ts';
-import { type Consumer, positionOf } from '../../consumers/store.ts';
-import { createHostCheck } from '../../hooks/url.ts';
+import { positionOf } from '../../consumers/store.ts';
 import { toIsoOrNull } from '../../lib/clock.ts';
 import { formatDuration } from '../../lib/formats.ts';
 import { isAccepted } from '../../status/consumer-hooks.ts';
 import {
-  type ConsumerSources,
   consumerFactsOf,
   consumerStateOf,
   type ListedConsumer,
@@ -18,16 +15,17 @@ import {
   toConsumerJson,
   toGapsJson,
 } from '../../status/consumer-states.ts';
-import type { Store } from '../../store/store.ts';
 import { findCompany } from '../accounts/organisation.ts';
 import { addCommand, parseDuration } from '../command.ts';
-import { type CommandContext, hooksOf, withStore } from '../context.ts';
+import { type CommandContext, withStore } from '../context.ts';
 import { EXIT_CODES, ExitCode } from '../exit.ts';
 import { Failure } from '../failure.ts';
 import { printList, writeLine } from '../output.ts';
+import { registerForget } from './forget.ts';
+import { consumerSourcesOf } from './sources.ts';
 
 export function registerConsumers(program: Command, context: CommandContext): void {
-  addCommand(program, context, {
+  const consumers = addCommand(program, context, {
     name: 'consumers',
     description: 'list who polls, when each last polled, and how many leads wait for it',
     options: {
@@ -43,11 +41,12 @@ Every token that polls is a consumer, and so is every webhook subscription that 
 confirmed; WAITING is the number of later leads that it may see. Positions are at most 5 seconds old. WEBHOOK is the
 state of its webhook subscription and the time of the last event; \`leadtap hooks list\` has more. A consumer with the
 state subscribed has a webhook subscription and has not polled yet.
-A consumer is stale when it has not polled for 1.5 times its usual interval, or for LEADTAP_STALE_AFTER. Fewer than five polls,
-or less than ten minutes of them, make no consumer stale, and neither does time in which the service was unavailable. With a
+A consumer is stale when it has not polled for 1.5 times its usual interval, or for LEADTAP_STALE_AFTER, and as long as leads wait
+for it. Fewer than five polls, or less than ten minutes of them, make no consumer stale, unless leads wait for more than a day
+after three polls. Time in which the service was unavailable makes none stale. With a
 time, such as --stale 15m, all consumers are listed that have not polled for so long. For a consumer with a webhook
 subscription, the time begins with the first lead that waits. Revoke a token that is no longer used: it is listed then
-only while it still polls.
+only while it still polls. To keep the token, use \`leadtap consumers forget\`.
 
 --json has tokenId, name, userId, companyId, state, tokenExpiresAt (null: never), firstPollAt, lastPollAt, lastStatus,
 polls, usualIntervalSeconds, confirmedThrough, deliveredThrough, waiting (at most 100,000), waitingSince (the createdAt of
@@ -62,6 +61,7 @@ isBeforeStart }] with those leads, tokenEnded (revoked, expired or key-removed: 
     ],
     run: listConsumers,
   });
+  registerForget(consumers, context);
 }
 
 interface ConsumersOptions {
@@ -113,12 +113,6 @@ const listConsumers = (context: CommandContext, options: ConsumersOptions): Prom
     if (count === 0 && !json) await writeLine(context.stderr, message);
   });
 
-export const consumerSourcesOf = async (store: Store, config: Config): Promise<ConsumerSources> => ({
-  consumers: store.consumers,
-  hooks: config.hooks ? await hooksOf(store, config) : undefined,
-  maySendTo: createHostCheck(config.hookHosts),
-});
-
 const toJson = (listed: ListedConsumer, now: number, staleAfterMs: number | undefined) => ({
   ...toConsumerJson(consumerFactsOf(listed, now, staleAfterMs)),
   polls: listed.consumer?.polls ?? 0,
@@ -150,11 +144,3 @@ function toRow(
     ...(hasCompany ? [companyId] : []),
   ];
 }
-
-/** The name of a consumer for people: that of its token, or the id of it. */
-export const describeConsumer = ({
-  name,
-  tokenId,
-  userId,
-}: Pick<Consumer, 'name' | 'tokenId' | 'userId'>): string =>
-  `${name ?? (tokenId === null ? 'a token without an id' : `token ${tokenId}`)} (user ${userId})`;

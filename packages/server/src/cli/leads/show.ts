@@ -10,7 +10,7 @@ import { isAccepted } from '../../status/consumer-hooks.ts';
 import { type ListedConsumer, leadHookOf } from '../../status/consumer-states.ts';
 import { findLeadConsumers, type LeadConsumer } from '../../status/lead-states.ts';
 import { addCommand } from '../command.ts';
-import { consumerSourcesOf, describeConsumer } from '../consumers/consumers.ts';
+import { consumerSourcesOf, describeConsumer } from '../consumers/sources.ts';
 import { type CommandContext, withStore } from '../context.ts';
 import { write, writeJson } from '../output.ts';
 import { findLead, toJsonLead } from './find.ts';

@@ -1,0 +1,21 @@
+/** What the commands about consumers share. */
+import type { Config } from '../../config.ts';
+import type { Consumer } from '../../consumers/store.ts';
+import { createHostCheck } from '../../hooks/url.ts';
+import type { ConsumerSources } from '../../status/consumer-states.ts';
+import type { Store } from '../../store/store.ts';
+import { hooksOf } from '../context.ts';
+
+export const consumerSourcesOf = async (store: Store, config: Config): Promise<ConsumerSources> => ({
+  consumers: store.consumers,
+  hooks: config.hooks ? await hooksOf(store, config) : undefined,
+  maySendTo: createHostCheck(config.hookHosts),
+});
+
+/** The name of a consumer for people: that of its token, or the id of it. */
+export const describeConsumer = ({
+  name,
+  tokenId,
+  userId,
+}: Pick<Consumer, 'name' | 'tokenId' | 'userId'>): string =>
+  `${name ?? (tokenId === null ? 'a token without an id' : `token ${tokenId}`)} (user ${userId})`;
