@@ -37,7 +37,11 @@ export const exampleWrittenLeads: WrittenLeads = {
 };
 
 export const exampleConsumers: Consumers = {
-  summary: { level: 'good', message: 'Every lead was picked up. The only consumer polls as usual.' },
+  summary: {
+    level: 'good',
+    message:
+      'All 41 leads since Monday that your automations may see reached one of them. The only consumer polls as usual.',
+  },
   consumers: [
     {
       name: 'Zapier',

@@ -282,6 +282,7 @@ export const consumerChecks = [
   checkConsumers(
     'consumers: a refused token that was issued here is listed for 24 hours after its last poll',
     async ({ store, consumers }) => {
+      const REVOKED_KEPT_MS = 30 * 86_400_000;
       const DAY_MS = 86_400_000;
       const issued = { name: null, issuedAt: START, expiresAt: START + 9 * DAY_MS, scopes: ['leads:read'] };
       const ids = ['revoked', 'expired', 'key-removed'];
@@ -312,7 +313,10 @@ export const consumerChecks = [
         ['boss key-removed', null],
       ];
       assert.deepEqual(await ends(START + DAY_MS), working);
-      assert.equal(await consumers.prune(START + DAY_MS, 0), 1);
+      const revoked = await consumers.list({ ...query({ now: START + DAY_MS }), areRevoked: true });
+      assert.deepEqual(keysOf(revoked), [['boss', 'revoked']]);
+      assert.equal(await consumers.prune(START + REVOKED_KEPT_MS - 1, 0), 0);
+      assert.equal(await consumers.prune(START + REVOKED_KEPT_MS, 0), 1);
     },
   ),
 
@@ -418,7 +422,9 @@ export const consumerChecks = [
         found.filter(({ tokenIssuedAt }) => tokenIssuedAt !== null).map(({ tokenId }) => tokenId),
         ['issued', 'issued-later'],
       );
-      assert.equal(await consumers.prune(START, START - 999), 4);
+      assert.equal(await consumers.prune(START, START - 999), 3);
+      const revoked = await consumers.list({ ...query(), areRevoked: true });
+      assert.deepEqual(keysOf(revoked), [['boss', 'revoked']]);
       assert.deepEqual(
         keysOf(await consumers.list(query())),
         listed.filter(([, tokenId]) => tokenId !== 'old'),

@@ -126,6 +126,67 @@ export const listChecks = [
     assert.deepEqual(await countFrom(start + minute, start + 2 * minute), []);
   }),
 
+  check('lists: leads of places are counted in ranges, without history', async ({ store, clock }) => {
+    await apply(store, ACME, GLOBEX);
+    const north = { branchId: 'north' };
+    const added = await stamp(store, [
+      ...[lead('1'), lead('2', north), lead('3', north), lead('4', { departmentId: 'sales' })],
+      ...[lead('5', { branchId: 'south' }), lead('6', { companyId: 'globex' })],
+    ]);
+    const [first = 0, second = 0, third = 0, fourth = 0, fifth = 0] = added;
+    const createdAt = clock.now - 60_000;
+    await store.writeLeads([lead('old', { ...north, createdAt })], { historical: true });
+    const range = { companyId: 'acme', branchId: null, departmentId: null, isOnlyHere: false };
+    const all = { ...range, after: createdAt - 1, through: fifth };
+    const ranges = [
+      ...[all, { ...all, isOnlyHere: true }, { ...all, through: second }, { ...all, after: second }],
+      ...[
+        { ...all, ...north },
+        { ...all, ...north, isOnlyHere: true },
+        { ...all, departmentId: 'sales' },
+      ],
+      ...[
+        { ...all, departmentId: 'service' },
+        { ...all, companyId: 'nowhere' },
+      ],
+    ];
+    const countUpTo = async (limit: number) =>
+      (await store.countLeadsInRanges(ranges, limit)).map(({ count, firstAt, readFrom }) => [
+        ...[count, firstAt, readFrom],
+      ]);
+    assert.deepEqual(await countUpTo(100), [
+      ...[
+        [5, first, null],
+        [1, first, null],
+        [2, first, null],
+        [3, third, null],
+      ],
+      ...[
+        [3, second, null],
+        [2, second, null],
+        [1, fourth, null],
+        [0, null, null],
+        [0, null, null],
+      ],
+    ]);
+    assert.deepEqual(await countUpTo(3), [
+      ...[
+        [3, third, third],
+        [0, null, third],
+        [2, first, createdAt],
+        [3, third, third],
+      ],
+      ...[
+        [3, second, second],
+        [2, second, second],
+        [1, fourth, null],
+        [0, null, null],
+        [0, null, null],
+      ],
+    ]);
+    assert.deepEqual(await store.countLeadsInRanges([], 10), []);
+  }),
+
   check('lists: a plan says what a write would do, and writes nothing', async ({ store, openAnother }) => {
     await apply(store, ACME, GLOBEX);
     const [createdAt] = await stamp(store, [lead('old', { departmentId: 'service' })]);

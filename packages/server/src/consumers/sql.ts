@@ -29,6 +29,7 @@ import {
   type Gap,
   MIN_DOWNTIME_MS,
   type PollSummary,
+  REVOKED_KEPT_MS,
   type TokenEnd,
 } from './store.ts';
 
@@ -78,6 +79,7 @@ const IS_REVOKED = 'EXISTS (SELECT 1 FROM leadtap.revoked_tokens AS r WHERE r.to
 /** A revoked token that is still used is listed, so that it is noticed. */
 const IS_OVER = `(${IS_REVOKED} AND NOT (
   c.last_status = 401 AND c.last_poll_at > leadtap.from_ms(CAST($1 AS bigint) - ${ENDED_TOKEN_MS})))`;
+const REVOKED_SINCE = `leadtap.from_ms(CAST($1 AS bigint) - ${REVOKED_KEPT_MS})`;
 const isIssued = (consumer: string): string =>
   `EXISTS (SELECT 1 FROM leadtap.issued_tokens AS i WHERE i.id = ${consumer}.token_id)`;
 /** An expired token of an identity provider, and the client has another one: a token of the user that has polled since. */
@@ -137,7 +139,7 @@ const pendingOfUser = (dialect: Dialect): string => `
  * The values: now, limit, the maximum of the counts, user and token of the last consumer before, company or user. The page is chosen
  * first, so that leads are counted for its consumers alone.
  */
-function listSql(dialect: Dialect, selection: string): string {
+function listSql(dialect: Dialect, selection: string, isListed = `${IS_OVER} IS NOT TRUE`): string {
   const isOfUser = selection === SELECTIONS.user;
   const select = (sql: (leads: string) => string): string => selectVisibleLeads(dialect, 'u', sql);
   const gapTypes: Record<string, ColumnType> = { after: 'time', through: 'time', isBeforeStart: 'boolean' };
@@ -148,7 +150,7 @@ function listSql(dialect: Dialect, selection: string): string {
     WITH page AS MATERIALIZED (
       SELECT c.* FROM leadtap.consumers AS c
        WHERE ${selection} AND (c.user_id, c.token_id) > ($4, $5)
-         AND ${IS_OVER} IS NOT TRUE AND ${IS_REPLACED} IS NOT TRUE
+         AND ${isListed} AND ${IS_REPLACED} IS NOT TRUE
        ORDER BY c.user_id, c.token_id LIMIT $2)
     ${isOfUser ? pendingOfUser(dialect) : ''}
     SELECT ${SELECTED}, ${USER}, t.name, leadtap.to_ms(t.issued_at) AS "tokenIssuedAt",
@@ -184,7 +186,7 @@ const LAST_POLL = 'SELECT leadtap.to_ms(max(last_poll_at)) AS "lastPollAt" FROM 
 const PRUNE = `
   DELETE FROM leadtap.consumers AS c
    WHERE c.last_poll_at < leadtap.from_ms($2) OR NOT EXISTS (SELECT 1 FROM leadtap.users AS u WHERE u.id = c.user_id)
-      OR ${IS_OVER} OR ${IS_REPLACED} RETURNING 1`;
+      OR ${IS_REVOKED} AND c.last_poll_at <= ${REVOKED_SINCE} OR ${IS_REPLACED} RETURNING 1`;
 
 const FORGET = `DELETE FROM leadtap.consumers WHERE user_id = $1 AND token_id = $2 RETURNING 1`;
 
@@ -220,6 +222,7 @@ const prepareSql = (dialect: Dialect) => {
       all: listSql(dialect, SELECTIONS.all),
       user: listSql(dialect, SELECTIONS.user),
       company: listSql(dialect, SELECTIONS.company),
+      revoked: listSql(dialect, SELECTIONS.all, `${IS_OVER} AND c.last_poll_at > ${REVOKED_SINCE}`),
     },
   };
 };
@@ -308,7 +311,13 @@ export function createConsumerStore({ dialect, read, write }: SqlDatabase): Cons
       if (![companyId ?? '', userId ?? ''].every(isStorable)) return [];
       const selected = userId ?? companyId;
       const statement =
-        userId !== undefined ? sql.list.user : companyId !== undefined ? sql.list.company : sql.list.all;
+        userId !== undefined
+          ? sql.list.user
+          : companyId !== undefined
+            ? sql.list.company
+            : consumers.areRevoked
+              ? sql.list.revoked
+              : sql.list.all;
       const start = [after?.userId ?? '', after?.tokenId ?? ''];
       const values = [now, limit, maxPendingLeads, ...start, ...(selected === undefined ? [] : [selected])];
       return read(function* () {

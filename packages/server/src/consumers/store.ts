@@ -113,6 +113,8 @@ export interface ConsumerQuery {
   readonly maxPendingLeads: number;
   /** Tokens that were not issued here are left out when they have expired by this time, and another one of the user has polled since. */
   readonly now: number;
+  /** Those alone that are otherwise left out because their token was revoked. For the whole database. */
+  readonly areRevoked?: true;
 }
 
 export interface ConsumerStore {
@@ -133,7 +135,10 @@ export interface ConsumerStore {
   ): Promise<Pending | undefined>;
   /** Deletes what is known of a consumer. If it polls again, it is a new one. Returns false if nothing was known. */
   forget(key: ConsumerKey): Promise<boolean>;
-  /** Deletes what `list` leaves out, and consumers that have not polled since `before`. Returns their number. */
+  /**
+   * Deletes what `list` leaves out, and consumers that have not polled since `before`. Those of revoked tokens are kept for
+   * `REVOKED_KEPT_MS`: they say which leads have reached an automation. Returns their number.
+   */
   prune(now: number, before: number): Promise<number>;
   /**
    * Records a downtime that ends now. Without its begin, the service has just started: it was unavailable since the last time that
@@ -146,6 +151,9 @@ export interface ConsumerStore {
 
 /** A revoked token that is still used is listed until so long after its last poll. */
 export const ENDED_TOKEN_MS = 24 * 3_600_000;
+
+/** After its last poll. The diagnosis counts the leads of so long. */
+export const REVOKED_KEPT_MS = 30 * 24 * 3_600_000;
 
 /** Polls are written every 5 seconds: while other instances go on, the start of one looks like a downtime of less than this. */
 export const MIN_DOWNTIME_MS = 10_000;

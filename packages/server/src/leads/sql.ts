@@ -9,6 +9,7 @@ import {
   type SqlDatabase,
 } from '../sql/sql.ts';
 import { firstStep, type ListOrder, NEWEST_FIRST, nextStep, OLDEST_FIRST } from './list-steps.ts';
+import { createRangeCounts } from './range-counts-sql.ts';
 import type { LeadRecord, StoredLead } from './record.ts';
 import { LEAD_COLUMNS, type StoredLeadRow, toStoredLead } from './row.ts';
 import { createLeadSearch } from './search-sql.ts';
@@ -95,12 +96,13 @@ const prepareSql = (dialect: Dialect) => ({
 export function createLeadLists(
   database: SqlDatabase,
   decode: (row: StoredLeadRow) => LeadRecord,
-): Pick<LeadStore, 'listLeads' | 'findLeads' | 'searchLeads' | 'countLeadsByMinute'> {
+): Pick<LeadStore, 'listLeads' | 'findLeads' | 'searchLeads' | 'countLeadsByMinute' | 'countLeadsInRanges'> {
   const { dialect, read } = database;
   const sql = prepareSql(dialect);
   const toLead = (row: StoredLeadRow): StoredLead => toStoredLead(row, decode(row));
   return {
     ...createLeadSearch(database, (leads) => readSql(dialect, leads), toLead),
+    ...createRangeCounts(database),
 
     async findLeads(id, companyId) {
       if (!isStorable(id) || !isStorable(companyId ?? '')) return [];

@@ -34,7 +34,7 @@ export const formatCount = (count: number): string => count.toLocaleString('en')
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
 /** `16 Nov` */
-function formatDay(ms: number): string {
+export function formatDay(ms: number): string {
   const date = new Date(ms);
   return `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]}`;
 }

@@ -82,6 +82,12 @@ export function addStatusMetrics(registry: Registry, options: StatusMetricsOptio
     },
   );
   gauge(
+    'leadtap_leads_unseen',
+    'Leads of the last 30 days that have reached no automation, and that none will get. At most 1,000 of each place. The same on every instance.',
+    [],
+    (metric, report) => metric.set(report?.consumers?.coverage?.unseen ?? Number.NaN),
+  );
+  gauge(
     'leadtap_longest_lead_wait_seconds',
     'How long the oldest lead that an active or stale consumer has not got has been waiting. The same on every instance.',
     [],

@@ -23,12 +23,13 @@ import {
 } from './consumer-states.ts';
 import { addTo, judge, noCounts, toStatus } from './consumers.ts';
 import type { InstanceMemory } from './instance.ts';
+import { readUserCoverage, toViewerSource, type ViewerSource } from './lead-coverage.ts';
 import type { ConsumerStatus, ConsumersStatus } from './report.ts';
 import { conclude, findUrgent } from './rules.ts';
 import { agoOf, countOf, hostOf, inSentence, MAX_PENDING_LEADS, nameOf, pendingText } from './sentences.ts';
 
 export interface ConsumersEndpointOptions extends IdentificationOptions, RefusalObserver {
-  readonly store: Pick<Store, 'consumers'>;
+  readonly store: Pick<Store, 'consumers' | 'countLeadsInRanges'>;
   readonly accounts: Accounts;
   /** The limiter of polls: both count together. */
   readonly limiter: Limiter;
@@ -62,11 +63,13 @@ export function createConsumersEndpoint(options: ConsumersEndpointOptions): Call
     const moment = { generatedAt: toIso(now), refusals: instance.read().refusals };
     const counts = noCounts();
     const consumers: WireConsumer[] = [];
+    const viewers: ViewerSource[] = [];
     const query = { userId: user.id, maxPendingLeads: MAX_PENDING_LEADS, now };
     for await (const page of listedConsumerPages(sources, query))
       for (const listed of page) {
         const judged = judge(listed, now, staleAfterMs);
         addTo(counts, judged);
+        viewers.push(toViewerSource(judged, now));
         const status = toStatus(judged, now, staleAfterMs);
         const position = listed.consumer ?? positionOfLeadHook(leadHookOf(listed));
         const isHeld = (listed.consumer?.heldUntil ?? 0) > now;
@@ -93,7 +96,8 @@ export function createConsumersEndpoint(options: ConsumersEndpointOptions): Call
           hook: status.hook && { ...status.hook, id: leadHookOf(listed)?.id ?? null },
         });
       }
-    const summary = summarize(consumers, counts, staleAfterMs);
+    const coverage = await readUserCoverage(store, user, viewers, now);
+    const summary = summarize(consumers, { ...counts, coverage }, now, staleAfterMs);
     return jsonPayload(exchange, 200, { summary, consumers } satisfies Consumers);
   }
 
@@ -146,6 +150,7 @@ const LEVELS: readonly WireConsumer['level'][] = ['error', 'warning', 'unknown']
 function summarize(
   rows: readonly WireConsumer[],
   counts: ConsumersStatus,
+  now: number,
   staleAfterMs: number | undefined,
 ): Consumers['summary'] {
   const urgent = rows
@@ -157,8 +162,9 @@ function summarize(
     const more = others === 0 ? '' : ` ${countOf(others, 'more needs', 'more need')} attention.`;
     return { level: first.level, message: `${inSentence(nameOf(first))}: ${first.message}.${more}` };
   }
-  const { good } = conclude(counts, [], staleAfterMs);
+  const { good, note } = conclude({ consumers: counts, problems: [], now, staleAfterMs, isOfUser: true });
   if (good !== null) return { level: 'good', message: good };
+  if (note !== null && counts.active > 0) return { level: 'unknown', message: note };
   if (rows.some((row) => hostOf(row) !== null && row.state === 'subscribed'))
     return { level: 'unknown', message: 'Your webhooks have accepted no lead yet.' };
   return {

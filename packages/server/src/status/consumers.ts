@@ -22,6 +22,7 @@ import {
   pendingMsOfLeadHook,
   pendingOf,
 } from './consumer-states.ts';
+import { toEndedViewer, toViewerSource, type ViewerSource } from './lead-coverage.ts';
 import {
   CONSUMER_PROBLEMS,
   type ConsumerProblem,
@@ -50,7 +51,7 @@ export const NO_CONSUMERS: ConsumersStatus = {
   recorded: false,
   ...{ active: 0, activeWithoutInterval: 0, activeByWebhook: 0, stale: 0, inactive: 0, subscribed: 0 },
   problems: noProblems(),
-  ...{ behind: 0, longestWaitSeconds: 0, downtime: null, listed: [] },
+  ...{ behind: 0, longestWaitSeconds: 0, downtime: null, coverage: null, listed: [] },
 };
 
 function noProblems(): Record<ConsumerProblem, number> {
@@ -66,18 +67,23 @@ export interface ConsumersReaderOptions {
   readonly slowReadMs: number;
 }
 
+export interface ReadConsumers {
+  readonly status: ConsumersStatus;
+  readonly viewers: readonly ViewerSource[];
+}
+
 /** Reads once for all calls that are made meanwhile. */
 export class ConsumersReader {
   readonly #options: ConsumersReaderOptions;
-  #running: Promise<ConsumersStatus> | undefined;
-  #last: ConsumersStatus | undefined;
+  #running: Promise<ReadConsumers> | undefined;
+  #last: ReadConsumers | undefined;
   #nextReadAt = 0;
 
   constructor(options: ConsumersReaderOptions) {
     this.#options = options;
   }
 
-  async read(): Promise<ConsumersStatus> {
+  async read(): Promise<ReadConsumers> {
     if (this.#last && performance.now() < this.#nextReadAt) return this.#last;
     // After a read that took too long for its page, the next page has the result before.
     if (this.#running && this.#last) return this.#last;
@@ -87,7 +93,7 @@ export class ConsumersReader {
     return this.#running;
   }
 
-  async #readAll(): Promise<ConsumersStatus> {
+  async #readAll(): Promise<ReadConsumers> {
     const startedAt = performance.now();
     this.#last = await readConsumers(this.#options);
     const durationMs = performance.now() - startedAt;
@@ -101,20 +107,24 @@ async function readConsumers({
   sources,
   clock,
   staleAfterMs,
-}: ConsumersReaderOptions): Promise<ConsumersStatus> {
+}: ConsumersReaderOptions): Promise<ReadConsumers> {
   const now = clock();
   const counts = noCounts();
+  const viewers: ViewerSource[] = [];
   let urgent: Judged[] = [];
   for await (const page of listedConsumerPages(sources, { maxPendingLeads: 1, now })) {
     for (const listed of page) {
       const judged = judge(listed, now, staleAfterMs);
       addTo(counts, judged);
       urgent.push(judged);
+      viewers.push(toViewerSource(judged, now));
     }
     urgent = urgent.sort(compare).slice(0, MAX_LISTED);
     // SQLite answers nothing else while it reads.
     await setImmediate();
   }
+  for await (const page of consumerPages(sources, { maxPendingLeads: 1, now, areRevoked: true }))
+    viewers.push(...page.map(toEndedViewer));
   const counted = await countPending(
     sources,
     urgent.map(({ listed }) => listed),
@@ -123,7 +133,7 @@ async function readConsumers({
   const listed = urgent.map((one) =>
     toStatus({ ...one, listed: counted.get(one.listed) ?? one.listed }, now, staleAfterMs),
   );
-  return { ...counts, listed };
+  return { status: { ...counts, listed }, viewers };
 }
 
 export const toStatus = (

@@ -9,6 +9,7 @@ import { FAILING_LONG_S } from './consumer-problems.ts';
 import { type ConsumerSources, toConsumerJson } from './consumer-states.ts';
 import { ConsumersReader, NO_CONSUMERS } from './consumers.ts';
 import type { InstanceMemory } from './instance.ts';
+import { CoverageReader, type CoverageReaderOptions } from './lead-coverage.ts';
 import { LeadSilence } from './lead-silence.ts';
 import type { ConsumersStatus, Facts, HooksStatus, Refusal, StatusReport } from './report.ts';
 import { diagnose } from './rules.ts';
@@ -17,7 +18,8 @@ import { STATUS_TIMEOUTS, type StatusTimeouts } from './timeouts.ts';
 export interface StatusSources {
   readonly clock: Clock;
   readonly version: string;
-  readonly store: Pick<Store, 'status' | 'countLeadsByMinute' | 'consumers' | 'findToken' | 'readSize'>;
+  readonly store: Pick<Store, 'status' | 'countLeadsByMinute' | 'consumers' | 'findToken' | 'readSize'> &
+    CoverageReaderOptions['store'];
   /** Of the database, without a password. */
   readonly databaseAddress: string;
   readonly databaseFile?: string | undefined;
@@ -82,6 +84,7 @@ function createFactsReader(sources: StatusSources): () => Promise<Facts> {
   const silence = new LeadSilence(store);
   const consumerSources = { consumers: store.consumers, hooks, maySendTo: sources.maySendTo };
   const consumersReader = new ConsumersReader({ sources: consumerSources, clock, staleAfterMs, slowReadMs });
+  const coverageReader = new CoverageReader({ store, clock, slowReadMs });
 
   const attempt = async <T>(what: string, work: () => Promise<T>): Promise<T | undefined> => {
     try {
@@ -92,8 +95,12 @@ function createFactsReader(sources: StatusSources): () => Promise<Facts> {
     }
   };
 
-  const readConsumers = async (): Promise<ConsumersStatus> =>
-    sources.isRecording ? consumersReader.read() : NO_CONSUMERS;
+  async function readConsumers(): Promise<ConsumersStatus> {
+    if (!sources.isRecording) return NO_CONSUMERS;
+    const { status, viewers } = await consumersReader.read();
+    const coverage = await attempt('leads of the last 30 days', () => coverageReader.read(viewers));
+    return { ...status, coverage: coverage ?? null };
+  }
 
   /** What needs the database. */
   async function readDatabase(refusals: readonly Refusal[]) {

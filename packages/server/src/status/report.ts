@@ -30,6 +30,7 @@ export interface StatusProblem {
     | 'database-unreachable'
     | 'consumers-unknown'
     | 'leads-silent'
+    | 'leads-unseen'
     | 'requests-failed'
     | 'disk-low'
     | 'redis-unreachable'
@@ -74,8 +75,57 @@ export interface ConsumersStatus {
   readonly longestWaitSeconds: number;
   /** The last time in which no poll could be answered. */
   readonly downtime: { readonly from: string; readonly until: string } | null;
+  /** Null: it is not known yet, or could not be read. */
+  readonly coverage: LeadCoverage | null;
   /** At most 200: those with a problem first, then subscribed, active, inactive, each by name. */
   readonly listed: readonly ConsumerStatus[];
+}
+
+/** Leads that no consumer has and none will get. */
+export interface UnseenPlace {
+  readonly companyId: string;
+  readonly company: string;
+  /** Null: all of the company, or those without a branch. */
+  readonly branchId: string | null;
+  readonly branch: string | null;
+  readonly departmentId: string | null;
+  readonly department: string | null;
+  /** Without those of the branches of the company, or of the departments of the branch: they have consumers. */
+  readonly isOnlyHere: boolean;
+  /** At most 1,000. */
+  readonly leads: number;
+  /** The `createdAt` of the first of them. */
+  readonly since: string;
+  /**
+   * `none`: no consumer may see the place. `silent`: `consumer` may, and has not polled for so long that it no longer counts. `between`: one
+   * consumer had ended, and the next one began after the leads.
+   */
+  readonly cause: 'none' | 'silent' | 'between';
+  readonly consumer: string | null;
+  /** Of the worst place: a user who may poll and see it. */
+  readonly userId: string | null;
+}
+
+/**
+ * The leads of the last 30 days, without imported history, at most 1,000 in each count of a place. Those that are not counted by
+ * a reason have reached a consumer.
+ */
+export interface LeadCoverage {
+  /** Whether any is stored, also an older one. */
+  readonly hasLeads: boolean;
+  /** At most 1,000. */
+  readonly leads: number;
+  /** The `createdAt` of the first of them. Null: there is none, or there are 1,000 or more. */
+  readonly since: string | null;
+  /** An active consumer gets them with its next polls. */
+  readonly waiting: number;
+  readonly waitingFor: readonly string[];
+  readonly skipped: number;
+  /** The first consumer began after them. */
+  readonly beforeStart: number;
+  readonly unseen: number;
+  /** At most 20, the worst first. */
+  readonly unseenPlaces: readonly UnseenPlace[];
 }
 
 export interface HooksStatus extends HookCounts {

@@ -22,6 +22,7 @@ import {
   findRefusedWithoutUser,
   type Moment,
 } from './consumer-problems.ts';
+import { describeCoverage, findUnseen, OF_USER } from './coverage-sentences.ts';
 import { MAX_ERRORS } from './instance.ts';
 import type {
   ConsumerProblem,
@@ -137,6 +138,14 @@ export const RULES: readonly Rule[] = [
     describe: describePending,
     sortKey: pendingSinceOf,
   }),
+  {
+    name: 'leads-unseen',
+    levels: ['warning'],
+    title: 'Leads of the last 30 days have reached no automation, and none will get them',
+    guide:
+      'No automation may see their company, branch or department, or the one that may does not poll any more, or its token has ended. Connect one: `leadtap token issue --user ID`, with a user whose access level includes the place. Let it poll first with the `since` that the status page names, so that it gets these leads, too. It is found for 30 days, or until then.',
+    find: findUnseen,
+  },
   consumerRule({
     name: 'consumers-limited',
     levels: ['warning', 'error'],
@@ -321,7 +330,9 @@ export function diagnose(facts: Facts, staleAfterMs?: number): Diagnosis {
     const found = find(facts);
     return found ? [{ kind: name, severity: levels[0], docs: `/docs#${name}`, ...found }] : [];
   }).sort((a, b) => URGENCY.indexOf(a.severity) - URGENCY.indexOf(b.severity));
-  return { ...conclude(facts.consumers, problems, staleAfterMs), problems };
+  const { consumers, generatedAt } = facts;
+  const now = Date.parse(generatedAt);
+  return { ...conclude({ consumers, problems, now, staleAfterMs }), problems };
 }
 
 /** The most urgent problem of one consumer. */
@@ -340,17 +351,24 @@ export function findUrgent(
 /** Warnings with which leads may be pending. */
 const PENDING_KINDS: readonly StatusProblem['kind'][] = [
   'leads-waiting',
+  'leads-unseen',
   'consumers-refused',
   'consumers-limited',
   'hooks-failing',
 ];
 
+export interface Conclusion {
+  readonly consumers: ConsumersStatus | null;
+  readonly problems: readonly Pick<StatusProblem, 'kind' | 'severity'>[];
+  readonly now: number;
+  readonly staleAfterMs: number | undefined;
+  /** Default: of all users. */
+  readonly isOfUser?: true;
+}
+
 /** The sentence at the top of the page: what is proven to be well, or why nothing can be said. */
-export function conclude(
-  consumers: ConsumersStatus | null,
-  problems: readonly Pick<StatusProblem, 'kind' | 'severity'>[],
-  staleAfterMs: number | undefined,
-): Omit<Diagnosis, 'problems'> {
+export function conclude(conclusion: Conclusion): Omit<Diagnosis, 'problems'> {
+  const { consumers, problems, now, staleAfterMs, isOfUser } = conclusion;
   const has = (level: Level) => problems.some(({ severity }) => severity === level);
   const nothingFound = (healthy: boolean | null, why: string) => ({
     ...{ healthy, good: null, note: `No problem was found. ${why}` },
@@ -360,14 +378,20 @@ export function conclude(
   if (has('unknown')) return { healthy: null, good: null, note: null };
   if (problems.some(({ kind }) => PENDING_KINDS.includes(kind)))
     return { healthy: true, good: null, note: null };
-  const { active, inactive, behind } = consumers;
+  const { active, inactive, behind, coverage } = consumers;
+  if (!coverage) return nothingFound(null, 'The leads of the last 30 days are not counted yet.');
   if (active === 0)
     return nothingFound(
       true,
       inactive === 0 ? 'No consumer has polled yet.' : 'No consumer polls at present.',
     );
-  const leads = behind === 0 ? 'Every lead was picked up.' : 'No lead waits longer than usual.';
-  return { healthy: true, good: `${leads} ${describeActive(consumers, staleAfterMs)}`, note: null };
+  const leads = describeCoverage(coverage, now, isOfUser && OF_USER);
+  const delay = behind === 0 ? '' : ' No lead waits longer than usual.';
+  const sentence = `${leads}${delay} ${describeActive(consumers, staleAfterMs)}`;
+  const isGood = coverage.skipped + coverage.unseen === 0;
+  return isGood
+    ? { healthy: true, good: sentence, note: null }
+    : { healthy: true, good: null, note: sentence };
 }
 
 /** What is known of the active consumers: those that poll, and the webhooks that leads are sent to. */

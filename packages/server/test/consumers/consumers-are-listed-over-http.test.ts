@@ -39,7 +39,8 @@ it('a poll is listed at once, with its token and its positions, and only to its 
   const { summary, consumers } = await bodyOf(response);
   expect(summary).toEqual({
     level: 'good',
-    message: 'No lead waits longer than usual. The only consumer polls as usual.',
+    message:
+      '1 of 2 leads since Monday that your automations may see reached one of them. 1 waits for token zapier. 1 came in before an automation was connected. No lead waits longer than usual. The only consumer polls as usual.',
   });
   expect(consumers).toEqual([
     {

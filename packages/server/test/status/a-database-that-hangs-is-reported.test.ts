@@ -23,7 +23,8 @@ const CONSUMERS = {
 };
 const STORE: StatusSources['store'] = {
   ...{ status, consumers: CONSUMERS, findToken: never },
-  ...{ countLeadsByMinute: never, readSize: async () => 0 },
+  ...{ countLeadsByMinute: never, readSize: async () => 0, countLeadsInRanges: never, findUser: never },
+  organisation: { readCompanies: never, readCompany: never, readUsers: never },
 };
 
 function start(store: Partial<StatusSources['store']>) {
@@ -62,10 +63,11 @@ it('consumers that take too long are missing, and the rest is there', async () =
 
 it('after a slow read of the consumers, the next one is made only after ten times as long', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
-  const list = vi.fn(async () => {
-    vi.advanceTimersByTime(300);
+  const list = vi.fn(async ({ areRevoked = false }: { areRevoked?: boolean }) => {
+    if (!areRevoked) vi.advanceTimersByTime(300);
     return [];
   });
+  const countReads = () => list.mock.calls.filter(([{ areRevoked }]) => !areRevoked).length;
   const reader = new ConsumersReader({
     sources: { consumers: { ...CONSUMERS, list } },
     ...{ clock: manualClock(), slowReadMs: 250 },
@@ -73,8 +75,8 @@ it('after a slow read of the consumers, the next one is made only after ten time
   const first = await reader.read();
   vi.advanceTimersByTime(2999);
   expect(await reader.read()).toBe(first);
-  expect(list).toHaveBeenCalledTimes(1);
+  expect(countReads()).toBe(1);
   vi.advanceTimersByTime(1);
   await reader.read();
-  expect(list).toHaveBeenCalledTimes(2);
+  expect(countReads()).toBe(2);
 });

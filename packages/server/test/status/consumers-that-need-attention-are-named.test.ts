@@ -62,7 +62,7 @@ describe('tokens that expire', () => {
         fix: "Issue a new token and put it into the automation: `leadtap token issue --user boss --name 'n8n, sales'`. The automation keeps its position.",
       },
     ]);
-    expect(report.good).toMatch(/^Every lead was picked up\. 1 of 2 consumers polls as usual\./);
+    expect(report.good).toMatch(/^No lead yet\. 1 of 2 consumers polls as usual\./);
     expect(report.summary).toBe(`${report.good} ${report.problems[0]?.message}`);
     const page = await readPage(service);
     expect(page).toContain('<div class="finding good" data-key="good">');

@@ -11,6 +11,7 @@ import type {
   Facts,
   RequestError,
   StatusProblem,
+  UnseenPlace,
 } from '../../src/status/report.ts';
 import { diagnose, RULES } from '../../src/status/rules.ts';
 import { fixOf } from '../../src/status/sentences.ts';
@@ -46,6 +47,27 @@ const consumer = (rest: Partial<ConsumerStatus>): ConsumerStatus => ({
   ...{ pendingLeads: 0, pendingSince: null, skippedLeads: 0, skippedSince: null, unconfirmedSince: null },
   ...{ isStuck: false, tokenEnded: null, isAwaited: false, problems: [], hook: null },
   ...rest,
+});
+
+const place: UnseenPlace = {
+  ...{ companyId: 'acme', company: 'Acme', branchId: 'north', branch: 'North', departmentId: null },
+  ...{
+    department: null,
+    isOnlyHere: false,
+    leads: 9,
+    since: YESTERDAY,
+    cause: 'none',
+    consumer: null,
+    userId: null,
+  },
+};
+const unseen = (rest: Partial<UnseenPlace>): Facts['consumers'] => ({
+  ...NO_CONSUMERS,
+  recorded: true,
+  coverage: {
+    ...{ hasLeads: true, leads: 9, since: YESTERDAY, waiting: 0, waitingFor: [], skipped: 0, beforeStart: 0 },
+    ...{ unseen: 9, unseenPlaces: [{ ...place, ...rest }] },
+  },
 });
 
 const facts = (rest: Partial<Facts> = {}): Facts => ({
@@ -113,6 +135,9 @@ const PROBLEMS: readonly StatusProblem[] = [
       }),
     ],
   }),
+  ...[{}, { userId: 'boss' }, { branchId: null, branch: null }, { cause: 'between' as const }].map((rest) =>
+    facts({ consumers: unseen(rest) }),
+  ),
   facts({ consumers: null }),
   facts({ consumers: null, database: { ...facts().database, reachable: false } }),
 ].flatMap((each) => diagnose(each).problems);

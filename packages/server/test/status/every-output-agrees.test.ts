@@ -117,20 +117,20 @@ interface Situation {
 const SITUATIONS: readonly Situation[] = [
   {
     name: 'no consumer has polled yet',
-    expected: [],
-    says: /^No problem was found\. No consumer has polled yet\.$/,
+    expected: ['leads-unseen warning'],
+    says: /^1 lead since Monday: no automation of Acme\.$/,
     arrange: async ({ service }) => service.add({}),
   },
   {
     name: 'a consumer polls and has every lead',
     expected: [],
-    says: /^Every lead was picked up\. The only consumer polls as usual\.$/,
+    says: /^No lead yet\. The only consumer polls as usual\.$/,
     arrange: (world) => world.established('make'),
   },
   {
     name: 'a lead came after the last poll',
     expected: [],
-    says: /^No lead waits longer than usual\. The only consumer polls as usual\.$/,
+    says: /^0 of 1 lead since Monday reached an automation\. 1 waits for make\. No lead waits longer than usual\. The only/,
     arrange: async (world) => {
       await world.established('make');
       await world.service.add({});
@@ -140,7 +140,7 @@ const SITUATIONS: readonly Situation[] = [
   {
     name: 'a lead waits for a webhook consumer that has never polled',
     expected: [],
-    says: /^No lead waits longer than usual\. The only consumer polls as usual\.$/,
+    says: /^0 of 1 lead since Monday reached an automation\. 1 waits for token zapier\. No lead waits longer than usual\. The only/,
     arrange: async (world) => {
       const { next } = await world.established('make', { userId: 'rival' });
       const id = await world.subscribed('zapier');
@@ -154,8 +154,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'a lead waits for a consumer whose plan was lowered since its last poll',
-    expected: [],
-    says: /^No lead waits longer than usual\./,
+    expected: ['leads-unseen warning'],
+    says: /^1 lead since Monday: no automation of Acme\.$/,
     arrange: async (world) => {
       await world.established('make');
       await world.service.store.updateUser('boss', { plan: 'STARTER' });
@@ -193,7 +193,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'a person tried curl twice, days ago',
-    expected: [],
+    expected: ['leads-unseen warning'],
+    says: /^1 lead since Monday: curl alone may see leads of Acme, and does not poll any more\.$/,
     arrange: async (world) => {
       const poll = await world.client('curl');
       await poll(`since=${iso(world.clock())}`);
@@ -204,7 +205,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'a token was revoked and is not used any more',
-    expected: [],
+    expected: ['leads-unseen warning'],
+    says: /^1 lead since Monday: no automation of Acme\.$/,
     arrange: async (world) => {
       await world.established('old');
       await world.service.store.revokeToken('old');
@@ -248,8 +250,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'a stopped consumer is forgotten',
-    expected: [],
-    says: /^No problem was found\. No consumer has polled yet\.$/,
+    expected: ['leads-unseen warning'],
+    says: /^1 lead since Monday: no automation of Acme\.$/,
     arrange: async (world) => {
       await world.established('make');
       await world.service.add({});
@@ -515,16 +517,16 @@ const SITUATIONS: readonly Situation[] = [
   {
     name: 'a webhook has accepted every lead',
     expected: [],
-    says: /^Every lead was picked up\. 1 webhook accepts leads\.$/,
+    says: /^The only lead since Monday reached an automation\. 1 webhook accepts leads\.$/,
     arrange: async (world) => {
-      await world.service.add({});
-      await world.sending('make');
+      const [announcedThrough = 0] = await world.service.add({});
+      await world.sending('make', { announcedThrough }, announcedThrough - 1);
     },
   },
   {
     name: 'a webhook was not sent any lead yet, beside a consumer that polls',
     expected: [],
-    says: /^Every lead was picked up\. The only consumer polls as usual\.$/,
+    says: /^No lead yet\. The only consumer polls as usual\.$/,
     arrange: async (world) => {
       await world.established('make');
       await world.sending('zapier', { lastEventAt: null, lastStatus: null });
@@ -533,7 +535,7 @@ const SITUATIONS: readonly Situation[] = [
   {
     name: 'a webhook gets old leads since a minute ago',
     expected: [],
-    says: /^No lead waits longer than usual\. 1 webhook accepts leads\.$/,
+    says: /^0 of 1 lead of the last 30 days reached an automation\. 1 waits for .+\. 1 came in before an automation was connected\. No lead waits longer than usual\. 1 webhook/,
     arrange: async (world) => {
       const [first = 0] = await world.service.add({}, {});
       world.clock.advance(8 * DAY_MS);
@@ -610,7 +612,7 @@ const SITUATIONS: readonly Situation[] = [
   {
     name: 'the token of a webhook that sends leads expires in three days',
     expected: ['tokens-expiring warning'],
-    says: /^Every lead was picked up\. 1 webhook accepts leads\. The token of .+ expires in 3 days\. Its webhook ends with it/,
+    says: /^No lead yet\. 1 webhook accepts leads\. The token of .+ expires in 3 days\. Its webhook ends with it/,
     arrange: async (world) => {
       await world.sending('make');
       world.clock.advance(27 * DAY_MS);
@@ -651,7 +653,7 @@ const SITUATIONS: readonly Situation[] = [
   {
     name: 'the URL of a webhook was subscribed again, from where the expired token ended',
     expected: [],
-    says: /^Every lead was picked up\. 1 webhook accepts leads\.$/,
+    says: /^1 lead since Monday reached an automation\. 1 came in before an automation was connected\. 1 webhook/,
     arrange: async (world) => {
       const [position = 0] = await world.service.add({});
       await world.sending('make', {}, undefined, { tokenExpiresAt: world.clock() + 1000 });
@@ -830,6 +832,7 @@ const SITUATIONS: readonly Situation[] = [
     expected: ['stamps-ahead warning'],
     arrange: async ({ clock, service }) => {
       await service.add({});
+      await service.poll('boss');
       clock.advance(-2 * MINUTE_MS);
     },
   },

@@ -29,9 +29,7 @@ describe('consumers', () => {
       await addClient(service, 'seller', 'token-3', 'last'),
     ];
     await pollOften(service, clock.advance, first, second, last);
-    expect((await readStatus(service)).summary).toBe(
-      'Every lead was picked up. All 3 consumers poll as usual.',
-    );
+    expect((await readStatus(service)).summary).toBe('No lead yet. All 3 consumers poll as usual.');
     clock.advance(2 * INTERVAL_MS);
     await Promise.all([first(), second()]);
     await writePolls(service);
@@ -56,18 +54,18 @@ describe('consumers', () => {
     await first();
     await writePolls(service);
     expect(await summaryOf()).toBe(
-      'Every lead was picked up. The only consumer is new: its usual interval is not known yet.',
+      'No lead yet. The only consumer is new: its usual interval is not known yet.',
     );
     await (await addClient(service, 'boss', 'token-2', 'second'))();
     await writePolls(service);
     expect(await summaryOf()).toBe(
-      'Every lead was picked up. All 2 consumers are new: their usual intervals are not known yet.',
+      'No lead yet. All 2 consumers are new: their usual intervals are not known yet.',
     );
     clock.advance(INTERVAL_MS);
     await first();
     await writePolls(service);
     expect(await summaryOf()).toBe(
-      'Every lead was picked up. 1 of 2 consumers polls as usual. The usual interval of the other one is not known yet.',
+      'No lead yet. 1 of 2 consumers polls as usual. The usual interval of the other one is not known yet.',
     );
   });
 
@@ -78,7 +76,7 @@ describe('consumers', () => {
     await pollOften(service, clock.advance, poll);
     clock.advance(20 * 60_000);
     expect((await readStatus(service)).summary).toBe(
-      'Every lead was picked up. The only consumer polled within the last 1 h.',
+      'No lead yet. The only consumer polled within the last 1 h.',
     );
   });
 
@@ -124,7 +122,9 @@ describe('consumers', () => {
     await pollOften(service, clock.advance, () => poll(`since=${new Date(added - 1).toISOString()}`));
     const { consumers, summary } = await readStatus(service);
     expect(consumers).toMatchObject({ active: 1, inactive: 1, behind: 0, longestWaitSeconds: 0 });
-    expect(summary).toBe('Every lead was picked up. The only consumer polls as usual.');
+    expect(summary).toBe(
+      'The only lead since Saturday reached an automation. The only consumer polls as usual.',
+    );
   });
 
   it('have their position, waiting leads and interval', async () => {

@@ -38,6 +38,10 @@ describe('/status.json', () => {
         problems: Object.fromEntries(CONSUMER_PROBLEMS.map((problem) => [problem, 'number'])),
         ...{ behind: 'number', longestWaitSeconds: 'number' },
         downtime: null,
+        coverage: {
+          ...{ hasLeads: 'boolean', leads: 'number', since: 'string', waiting: 'number', waitingFor: [] },
+          ...{ skipped: 'number', beforeStart: 'number', unseen: 'number', unseenPlaces: [] },
+        },
         listed: [
           JSON.stringify({
             ...{ tokenId: 'string', name: null, userId: 'string', companyId: 'string', state: 'string' },
@@ -72,9 +76,10 @@ describe('/status.json', () => {
     const report = await readStatus(service);
     expect(report.leads.latestAt).toBe('2026-03-02T09:30:02.000Z');
     expect(report.database.stampsAheadSeconds).toBe(2);
-    expect(report.problems).toEqual([]);
+    expect(report.problems).toMatchObject([{ kind: 'leads-unseen' }]);
     clock.advance(-60_000);
     expect((await readStatus(service)).problems).toMatchObject([
+      { kind: 'leads-unseen' },
       { kind: 'stamps-ahead', message: 'The newest lead is dated 1 min 2 s ahead of the clock.' },
     ]);
   });

@@ -11,7 +11,7 @@ import { type CommandContext, hooksOf } from '../context.ts';
 import { type Finding, ok } from './finding.ts';
 
 /** A command has time. */
-const TIMEOUTS: StatusTimeouts = { ...STATUS_TIMEOUTS, readMs: 30_000 };
+const TIMEOUTS: StatusTimeouts = { ...STATUS_TIMEOUTS, readMs: 30_000, slowReadMs: 30_000 };
 
 /** Commands are given as `leadtap …`: the caller replaces it. */
 const invocation = 'leadtap';

@@ -1,0 +1,118 @@
+/** What is said of the leads of the last 30 days: whether they have reached an automation, and if not, why. */
+
+import { toIso } from '../lib/clock.ts';
+import { formatCount, formatDay } from '../lib/formats.ts';
+import type { Found } from './consumer-problems.ts';
+import type { Facts, LeadCoverage, UnseenPlace } from './report.ts';
+import { countOf, countUpTo, inCommand, inSentence, MAX_PENDING_LEADS } from './sentences.ts';
+
+const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
+/** In a longer time, a weekday could be two days. */
+const MAX_WEEKDAY_MS = 6 * 86_400_000;
+const MAX_PLACES = 5;
+
+/** `since Monday`; undefined if it was longer ago. */
+function sinceWeekday(iso: string, now: number): string | undefined {
+  const time = Date.parse(iso);
+  return now - time < MAX_WEEKDAY_MS ? `since ${DAYS[new Date(time).getUTCDay()]}` : undefined;
+}
+
+const leadsText = (count: number): string => (count === 1 ? '1 lead' : `${countUpTo(count)} leads`);
+
+interface Whose {
+  readonly seen: string;
+  readonly reached: string;
+}
+
+const OF_ALL: Whose = { seen: '', reached: 'reached an automation' };
+export const OF_USER: Whose = { seen: ' that your automations may see', reached: 'reached one of them' };
+
+/**
+ * How many leads have reached an automation, and why the others have not. Leads from before the first position of a consumer are not sent
+ * by design, and one that was removed since may have got them: they are counted apart.
+ */
+export function describeCoverage(coverage: LeadCoverage, now: number, whose = OF_ALL): string {
+  const { leads, since, waiting, waitingFor, skipped, beforeStart, unseen } = coverage;
+  const { seen, reached } = whose;
+  if (!coverage.hasLeads) return `No lead${seen} yet.`;
+  if (leads === 0) return `No new lead${seen} in the last 30 days.`;
+  const span = `${(since !== null && sinceWeekday(since, now)) || 'of the last 30 days'}${seen}`;
+  const counted = leads >= MAX_PENDING_LEADS ? leads : Math.max(0, leads - beforeStart);
+  const missing = waiting + skipped + unseen;
+  const [name = '', ...more] = waitingFor;
+  const names = `${inSentence(name)}${more.length > 0 ? ` and ${formatCount(more.length)} more` : ''}`;
+  const sentences = [
+    describeReached({ counted, missing, beforeStart, span, reached }),
+    waiting > 0 ? `${countOf(waiting, 'waits', 'wait')} for ${names}.` : undefined,
+    skipped > 0 ? `${countOf(skipped, 'was', 'were')} skipped.` : undefined,
+    beforeStart > 0 ? `${formatCount(beforeStart)} came in before an automation was connected.` : undefined,
+  ];
+  return sentences.filter((sentence) => sentence !== undefined).join(' ');
+}
+
+interface Reached {
+  readonly counted: number;
+  readonly missing: number;
+  readonly beforeStart: number;
+  readonly span: string;
+  readonly reached: string;
+}
+
+function describeReached({ counted, missing, beforeStart, span, reached }: Reached): string {
+  if (counted === 0) return 'No lead has come in since an automation was connected.';
+  const all = `${leadsText(counted)} ${span}`;
+  if (missing === 0 && beforeStart > 0) return `${all} ${reached}.`;
+  if (missing === 0) return counted === 1 ? `The only lead ${span} ${reached}.` : `All ${all} ${reached}.`;
+  if (counted >= MAX_PENDING_LEADS) return `All but ${formatCount(missing)} of ${all} ${reached}.`;
+  return `${formatCount(Math.max(0, counted - missing))} of ${all} ${reached}.`;
+}
+
+function placeText({ company, branch, department, isOnlyHere }: UnseenPlace): string {
+  const name = inSentence(company);
+  if (department !== null) return `department ${inSentence(department)} of ${name}`;
+  if (branch !== null)
+    return `${isOnlyHere ? 'leads without a department of ' : ''}branch ${inSentence(branch)} of ${name}`;
+  return isOnlyHere ? `leads of ${name} without a branch` : `leads of ${name}`;
+}
+
+function unseenText(place: UnseenPlace, now: number): string {
+  const { leads, since, cause, consumer, company, branchId, isOnlyHere } = place;
+  const found = `${leadsText(leads)} ${sinceWeekday(since, now) ?? `since ${formatDay(Date.parse(since))}`}`;
+  const at = placeText(place);
+  if (cause === 'silent')
+    return `${found}: ${inSentence(consumer ?? '')} alone may see ${at}, and does not poll any more`;
+  if (cause === 'between') return `${found} came in while no automation could see ${at}`;
+  return branchId === null && !isOnlyHere
+    ? `${found}: no automation of ${inSentence(company)}`
+    : `${found}: no automation may see ${at}`;
+}
+
+/** A page begins after its `since`. */
+const replayText = ({ since }: UnseenPlace): string =>
+  `Let it poll first with \`since=${toIso(Date.parse(since) - 1)}\`: this returns them.`;
+
+function unseenFix(place: UnseenPlace): string {
+  const { userId, companyId, branchId, departmentId, cause } = place;
+  if (cause === 'between') return `An automation may see them now. ${replayText(place)}`;
+  if (userId !== null)
+    return `Connect an automation with a token of a user who may see them: \`leadtap token issue --user ${inCommand(userId, 'ID')}\`. ${replayText(place)}`;
+  const id = inCommand(companyId, 'ID');
+  const level =
+    departmentId !== null
+      ? `DEPARTMENT --department ${inCommand(departmentId, 'ID')}`
+      : branchId !== null
+        ? `BRANCH --branch ${inCommand(branchId, 'ID')}`
+        : 'COMPANY';
+  return `Add a user who may see them: \`leadtap user add ID --company ${id} --plan PROFESSIONAL --access-level ${level}\`. Connect an automation with a token of this user: \`leadtap token issue --user ID\`. ${replayText(place)}`;
+}
+
+export function findUnseen({ consumers, generatedAt }: Facts): Found | undefined {
+  const places = consumers?.coverage?.unseenPlaces ?? [];
+  const [worst] = places;
+  if (!worst) return undefined;
+  const now = Date.parse(generatedAt);
+  const texts = places.slice(0, MAX_PLACES).map((place) => `${unseenText(place, now)}.`);
+  const others = places.length - texts.length;
+  if (others > 0) texts.push(`And ${countOf(others, 'more place', 'more places')}.`);
+  return { message: texts.join(' '), fix: unseenFix(worst) };
+}
