@@ -318,3 +318,37 @@ export interface WrittenLeads {
   /** In the order in which they were sent. */
   readonly leads: readonly WrittenLead[];
 }
+
+/** A token that sends leads. */
+export interface Sender {
+  /** Of the sender. It does not change. */
+  readonly id: string;
+  /** The name that the token was issued with. */
+  readonly name: string | null;
+  /** The id of the token. Null: all tokens of its user that have no id. */
+  readonly tokenId: string | null;
+  /** The service whose webhooks are sent with the token. Null: the bodies have the fields of a lead. */
+  readonly source: string | null;
+  /** The time of the last request, whether it was accepted or not. */
+  readonly lastRequestAt: string;
+  /** The time of the last request whose leads were stored. Null: there was none. */
+  readonly lastAcceptedAt: string | null;
+  /** The last request that was refused. Null: there was none. */
+  readonly lastRefusal: Readonly<Record<string, unknown>> | null;
+  /** The number of leads stored in the last 30 days. */
+  readonly accepted30d: number;
+  /** The number of requests refused in the last 30 days, without those with 429. */
+  readonly refused30d: number;
+  /** `good`: nothing of the last 7 days is refused. `warning` and `error`: see `fix`. `unknown`: no lead was stored yet. `inactive`: has not sent for 30 days, or was revoked. */
+  readonly level: 'good' | 'warning' | 'error' | 'unknown' | 'inactive';
+  /** For people, beside its name: such as `last lead 40 s ago`. */
+  readonly message: string;
+  /** What to do about the problem. Code is between backticks. Null: nothing. */
+  readonly fix: string | null;
+}
+
+/** The tokens of the user that send leads; with the access level COMPANY, those of the whole company. */
+export interface Senders {
+  /** Those with a problem first, then those that sent last. At most 200. */
+  readonly senders: readonly Sender[];
+}

@@ -3,7 +3,16 @@ import { exampleRequestId } from './headers.ts';
 import { LEAD_FIELDS } from './lead-fields.ts';
 import { PROBLEMS, type ProblemCode, problemType } from './problems.ts';
 import { SINCE_EXAMPLE } from './query.ts';
-import type { Consumers, Hook, HookEvent, Lead, Problem, SubscribedHook, WrittenLeads } from './schemas.ts';
+import type {
+  Consumers,
+  Hook,
+  HookEvent,
+  Lead,
+  Problem,
+  Senders,
+  SubscribedHook,
+  WrittenLeads,
+} from './schemas.ts';
 
 /** A complete lead without nulls. */
 export const sampleLead = Object.fromEntries(LEAD_FIELDS.map(({ name, sample }) => [name, sample])) as Lead;
@@ -34,6 +43,25 @@ export const exampleNewLead = {
 
 export const exampleWrittenLeads: WrittenLeads = {
   leads: [{ id: exampleNewLead.id, createdAt: '2026-03-02T09:30:00.001Z', result: 'added' }],
+};
+
+export const exampleSenders: Senders = {
+  senders: [
+    {
+      id: 'wq3pUYk1Zt0aVd8e',
+      name: 'Web form',
+      tokenId: '0f6a3f1f-7c11-4c57-9a51-5b1c2a9e8f4d',
+      source: null,
+      lastRequestAt: '2026-03-02T09:30:12.000Z',
+      lastAcceptedAt: '2026-03-02T09:30:12.000Z',
+      lastRefusal: { at: '2026-02-11T16:04:12.000Z', code: 'invalid-lead', fields: ['email'] },
+      accepted30d: 41,
+      refused30d: 1,
+      level: 'good',
+      message: 'last lead 40 s ago',
+      fix: null,
+    },
+  ],
 };
 
 export const exampleConsumers: Consumers = {

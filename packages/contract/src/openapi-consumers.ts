@@ -1,12 +1,45 @@
-/** `GET {base_url}/automation/consumers` in the OpenAPI description. */
-import { exampleConsumers } from './examples.ts';
+/** `GET {base_url}/automation/consumers` and `…/senders` in the OpenAPI description. */
+import { exampleConsumers, exampleSenders } from './examples.ts';
 import { acknowledgementHeaders, CONSUMERS_CODES, problemResponses } from './openapi-responses.ts';
 import type { Operation, Parameter, PathItem, Response } from './openapi-types.ts';
 
-const responses: Readonly<Record<string, Response>> = {
-  200: {
+interface ListDescription extends Pick<Operation, 'operationId' | 'summary' | 'description'> {
+  readonly head: Pick<Operation, 'operationId' | 'summary'>;
+  readonly ok: Pick<Response, 'description' | 'content'>;
+}
+
+/** A list of the API that takes no query. */
+function listPath({ ok, head, ...list }: ListDescription, requestId: Parameter): PathItem {
+  const responses: Readonly<Record<string, Response>> = {
+    200: { ...ok, headers: acknowledgementHeaders() },
+    ...problemResponses(CONSUMERS_CODES),
+  };
+  const get: Operation = { ...list, tags: ['leads'], security: [{ bearer: [] }], responses };
+  return {
+    parameters: [requestId],
+    get,
+    head: {
+      ...get,
+      ...head,
+      description: 'Answers as `GET` does, with the same status and headers, without a body.',
+      responses: Object.fromEntries(
+        Object.entries(responses).map(([status, { description, headers }]) => [
+          status,
+          { description, headers },
+        ]),
+      ),
+    },
+  };
+}
+
+const consumers: ListDescription = {
+  operationId: 'listConsumers',
+  summary: 'List who polls',
+  description:
+    'The tokens of the user that poll, when each last polled, how far it has come, and whether something is wrong with it: use it to see whether a platform that you have just connected has polled. The token needs the scope `leads:read`. It counts as a request. If the operator has switched the recording off (`LEADTAP_CONSUMERS=off`), the response is 404.',
+  head: { operationId: 'headConsumers', summary: 'Get the headers of the list of consumers' },
+  ok: {
     description: 'The consumers, sorted by token id.',
-    headers: acknowledgementHeaders(),
     content: {
       'application/json': {
         schema: { $ref: '#/components/schemas/Consumers' },
@@ -14,31 +47,24 @@ const responses: Readonly<Record<string, Response>> = {
       },
     },
   },
-  ...problemResponses(CONSUMERS_CODES),
 };
 
-const list: Operation = {
-  operationId: 'listConsumers',
-  summary: 'List who polls',
+const senders: ListDescription = {
+  operationId: 'listSenders',
+  summary: 'List who sends leads',
   description:
-    'The tokens of the user that poll, when each last polled, how far it has come, and whether something is wrong with it: use it to see whether a platform that you have just connected has polled. The token needs the scope `leads:read`. It counts as a request. If the operator has switched the recording off (`LEADTAP_CONSUMERS=off`), the response is 404.',
-  tags: ['leads'],
-  security: [{ bearer: [] }],
-  responses,
+    'The tokens that send leads, when each last did, what was refused of it, and what to do: those of the user, and with the access level `COMPANY` those of the whole company. The token needs the scope `leads:read`. It counts as a request. There are names of fields, never their values. If the operator has not switched the intake on (`LEADTAP_INTAKE=on`), the response is 404.',
+  head: { operationId: 'headSenders', summary: 'Get the headers of the list of senders' },
+  ok: {
+    description: 'The senders.',
+    content: {
+      'application/json': {
+        schema: { $ref: '#/components/schemas/Senders' },
+        examples: { senders: { summary: 'One token sends', value: exampleSenders } },
+      },
+    },
+  },
 };
 
-const head: Operation = {
-  ...list,
-  operationId: 'headConsumers',
-  summary: 'Get the headers of the list of consumers',
-  description: 'Answers as `GET` does, with the same status and headers, without a body.',
-  responses: Object.fromEntries(
-    Object.entries(responses).map(([status, { description, headers }]) => [status, { description, headers }]),
-  ),
-};
-
-export const consumersPath = (requestId: Parameter): PathItem => ({
-  parameters: [requestId],
-  get: list,
-  head,
-});
+export const consumersPath = (requestId: Parameter): PathItem => listPath(consumers, requestId);
+export const sendersPath = (requestId: Parameter): PathItem => listPath(senders, requestId);

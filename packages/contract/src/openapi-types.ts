@@ -107,6 +107,7 @@ export interface OpenApi<
   Path extends string,
   HooksPath extends string,
   IntakePath extends string,
+  SendersPath extends string,
   Name extends string,
   IntakeName extends string,
 > {
@@ -125,7 +126,8 @@ export interface OpenApi<
     Record<Path, PathItem> &
       Record<HooksPath, PostPathItem> &
       Record<`${HooksPath}/{id}`, HookPathItem> &
-      Partial<Record<IntakePath, PostPathItem>>
+      Partial<Record<IntakePath, PostPathItem>> &
+      Partial<Record<SendersPath, PathItem>>
   >;
   readonly webhooks: Readonly<Record<string, Webhook>>;
   readonly components: {

@@ -4,19 +4,27 @@ import {
   exampleHookEvent,
   exampleHookRequest,
   exampleNewLead,
+  exampleSenders,
   exampleSubscribedHook,
   exampleWrittenLeads,
   sampleLead,
 } from './examples.ts';
 import { componentHeaders, exampleRequestId, headersOfStatus } from './headers.ts';
 import { MAX_LEADS_PER_PAGE, MAX_WAIT_S } from './limits.ts';
-import { consumersPath } from './openapi-consumers.ts';
+import { consumersPath, sendersPath } from './openapi-consumers.ts';
 import { findPath } from './openapi-find.ts';
 import { hookPath, hooksPath, leadCreated, leadsAvailable } from './openapi-hooks.ts';
 import { intakePath } from './openapi-intake.ts';
 import { POLL_CODES, problemResponses } from './openapi-responses.ts';
 import type { MediaType, OpenApi, Operation, Parameter, Response, Schema, Server } from './openapi-types.ts';
-import { CONSUMERS_PATH, FIND_LEADS_PATH, HOOKS_PATH, LEADS_PATH, NEW_LEADS_PATH } from './query.ts';
+import {
+  CONSUMERS_PATH,
+  FIND_LEADS_PATH,
+  HOOKS_PATH,
+  LEADS_PATH,
+  NEW_LEADS_PATH,
+  SENDERS_PATH,
+} from './query.ts';
 import {
   Consumer,
   Consumers,
@@ -32,6 +40,8 @@ import {
   NewLeadsQuery,
   ParameterError,
   Problem,
+  Sender,
+  Senders,
   SubscribedHook,
   WrittenLead,
   WrittenLeads,
@@ -50,12 +60,12 @@ type ComponentName =
   | 'Hook'
   | 'HookEvent'
   | 'HookEventData';
-type IntakeComponentName = 'NewLead' | 'WrittenLead' | 'WrittenLeads';
+type IntakeComponentName = 'NewLead' | 'WrittenLead' | 'WrittenLeads' | 'Sender' | 'Senders';
 
 /** The schemas under `components`: wherever they occur, a reference replaces them. */
 const COMPONENTS: Readonly<Record<ComponentName | IntakeComponentName, object>> = {
   ...{ Lead, LeadStatus, Problem, ParameterError, LeadError },
-  ...{ NewLead, WrittenLead, WrittenLeads, Consumer, Consumers },
+  ...{ NewLead, WrittenLead, WrittenLeads, Consumer, Consumers, Sender, Senders },
   ...{ HookRequest, SubscribedHook, Hook, HookEvent, HookEventData },
 };
 
@@ -128,12 +138,15 @@ const intakeSchemas: Readonly<Record<IntakeComponentName, Schema>> = {
   NewLead: { ...openApiSchema(NewLead), examples: [exampleNewLead] },
   WrittenLead: openApiSchema(WrittenLead),
   WrittenLeads: { ...openApiSchema(WrittenLeads), examples: [exampleWrittenLeads] },
+  Sender: openApiSchema(Sender),
+  Senders: { ...openApiSchema(Senders), examples: [exampleSenders] },
 };
 
 export type OpenApiDocument = OpenApi<
   typeof NEW_LEADS_PATH | typeof FIND_LEADS_PATH | typeof CONSUMERS_PATH,
   typeof HOOKS_PATH,
   typeof LEADS_PATH,
+  typeof SENDERS_PATH,
   ComponentName,
   IntakeComponentName
 >;
@@ -270,7 +283,10 @@ export function openApiDocument(version: string, serverUrl?: string, hasIntake =
       [CONSUMERS_PATH]: consumersPath(requestId),
       [HOOKS_PATH]: hooksPath(requestId),
       [`${HOOKS_PATH}/{id}`]: hookPath(requestId),
-      ...(hasIntake && { [LEADS_PATH]: intakePath(requestId) }),
+      ...(hasIntake && {
+        [LEADS_PATH]: intakePath(requestId),
+        [SENDERS_PATH]: sendersPath(requestId),
+      }),
     },
     webhooks: { 'leads.available': leadsAvailable, lead: leadCreated },
     components: {

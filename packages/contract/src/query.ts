@@ -7,6 +7,9 @@ export const FIND_LEADS_PATH = '/automation/leads';
 /** The path below `{base_url}` of the consumers of a user. */
 export const CONSUMERS_PATH = '/automation/consumers';
 
+/** The path below `{base_url}` of the senders that a user may see. */
+export const SENDERS_PATH = '/automation/senders';
+
 /** The path below `{base_url}` of webhook subscriptions. That of one subscription ends in `/` and its id. */
 export const HOOKS_PATH = '/automation/hooks';
 

@@ -54,7 +54,7 @@ test('the description of an installation that accepts no leads has nothing of it
   const removed = Object.keys(published.components.schemas).filter(
     (name) => !(name in without.components.schemas),
   );
-  expect(removed).toEqual(['NewLead', 'WrittenLead', 'WrittenLeads']);
+  expect(removed).toEqual(['NewLead', 'WrittenLead', 'WrittenLeads', 'Sender', 'Senders']);
 });
 
 test('the committed description says that sending leads must be switched on', () => {

@@ -1,5 +1,5 @@
 /** Config → running service, from top to bottom: store, recording, status, endpoints, servers. */
-import { CONSUMERS_PATH, HOOKS_PATH, LEADS_PATH } from '@leadtap/contract';
+import { CONSUMERS_PATH, HOOKS_PATH, LEADS_PATH, SENDERS_PATH } from '@leadtap/contract';
 import type { Logger } from 'pino';
 import { acceptedKeysOf, keyOfToken } from './accounts/own-tokens.ts';
 import { loadSigningKeys, type SigningKeys, secretsOf } from './accounts/signing-keys.ts';
@@ -19,6 +19,7 @@ import { createRouter, type Endpoint, switchedOff } from './http/endpoint.ts';
 import { healthEndpoints } from './http/health.ts';
 import { HttpServer } from './http/server.ts';
 import { createIntakeEndpoint } from './intake/endpoint.ts';
+import { SenderRecorder } from './intake/sender-recorder.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { VERSION } from './lib/version.ts';
 import { openLimiters } from './limits/open-limiters.ts';
@@ -35,6 +36,7 @@ import { Alerts } from './status/alerts.ts';
 import { createConsumersEndpoint } from './status/consumers-endpoint.ts';
 import { InstanceMemory } from './status/instance.ts';
 import { createStatusReader } from './status/read-status.ts';
+import { createSendersEndpoint } from './status/senders-endpoint.ts';
 import type { StatusTimeouts } from './status/timeouts.ts';
 import type { Store } from './store/store.ts';
 
@@ -44,6 +46,8 @@ export interface Service extends Startable {
   readonly metrics: Metrics;
   /** Undefined if it is switched off. */
   readonly recorder: ConsumerRecorder | undefined;
+  /** Undefined if the intake is switched off. */
+  readonly senders: SenderRecorder | undefined;
   /** Undefined without `LEADTAP_ALERT_URL`. */
   readonly alerts: Alerts | undefined;
   /** Of the public server. */
@@ -61,7 +65,7 @@ export interface ComposeOptions {
   readonly drain?: () => Promise<void>;
   /** How the person started this program. Default: `leadtap`. */
   readonly invocation?: string | undefined;
-  /** For tests. Default: 5 seconds. */
+  /** For tests: also of senders. Default: 5 seconds. */
   readonly consumerFlushMs?: number;
   /** For tests: long ones, for machines that are slow. */
   readonly statusTimeouts?: StatusTimeouts;
@@ -101,6 +105,7 @@ export async function compose(
   const recording = { clock, log: logger, flushMs: options.consumerFlushMs };
   const recorder = config.consumers ? new ConsumerRecorder(store.consumers, recording) : undefined;
   recorder?.start();
+  const senders = config.intake ? new SenderRecorder(store.senders, recording) : undefined;
 
   // What the operator sees of it.
   const engine = engineOf(config.database);
@@ -116,6 +121,7 @@ export async function compose(
     instance,
     ...{ hooks: hookStore, maySendTo, hookHosts: config.hookHosts },
     isRecording: recorder !== undefined,
+    isRecordingSenders: senders !== undefined,
     staleAfterMs,
     invocation,
     log: logger,
@@ -168,6 +174,9 @@ export async function compose(
       })
     : switchedOff(CONSUMERS_PATH, CONSUMERS_OFF);
   const find = createFindEndpoint({ ...reading, store });
+  const senderList = senders
+    ? createSendersEndpoint({ ...reading, store, flushUser: (userId) => senders.flushUser(userId) })
+    : switchedOff(SENDERS_PATH, INTAKE_OFF);
   const hooks = hookStore && {
     store: hookStore,
     hosts: allowedHosts(config.hookHosts),
@@ -200,6 +209,7 @@ export async function compose(
           limiter: limiters.intake,
           leadLimiter: limiters.intakeLeads,
           observer: metrics,
+          senders,
         },
         accounts,
       )
@@ -210,6 +220,7 @@ export async function compose(
     consumers,
     ...hookEndpoints,
     intake,
+    senderList,
     ...healthEndpoints({ ping: () => store.ping(), isStopping: () => stop.signal.aborted }),
     ...docsEndpoints({ version: VERSION, hasIntake: config.intake, hasConsole: config.console }),
     ...(config.console ? consoleEndpoints({ hasHooks: hooks !== undefined }) : redirectsToDocs()),
@@ -241,6 +252,7 @@ export async function compose(
     keys,
     metrics,
     recorder,
+    senders,
     alerts,
     endpoints,
     publicServer,
@@ -257,7 +269,7 @@ export async function compose(
     },
     close: async () => {
       limiters.close();
-      await recorder?.close();
+      await Promise.all([recorder?.close(), senders?.close()]);
       await store.close();
     },
   };

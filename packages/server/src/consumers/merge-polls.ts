@@ -1,13 +1,6 @@
 /** How stored positions of a consumer and its new polls become one. */
-import {
-  type ConsumerPosition,
-  type Gap,
-  laterOf,
-  MAX_CLOCK_SKEW_MS,
-  type PollSummary,
-  positionOf,
-  type SentRange,
-} from './store.ts';
+import { laterOf, MAX_CLOCK_SKEW_MS } from '../lib/clock.ts';
+import { type ConsumerPosition, type Gap, type PollSummary, positionOf, type SentRange } from './store.ts';
 
 /** Two instances may write in any order: positions never go back, and times only with the clock. */
 export function mergePolls(stored: ConsumerPosition | undefined, polls: PollSummary): ConsumerPosition {

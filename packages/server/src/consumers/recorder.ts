@@ -2,9 +2,9 @@
 import type { VerifiedToken } from '../accounts/records.ts';
 import { TokenBatches } from '../accounts/token-batches.ts';
 import { storableExpiry } from '../accounts/token-key.ts';
-import { MIN_TIME } from '../lib/clock.ts';
+import { laterOf, MIN_TIME } from '../lib/clock.ts';
 import type { EndedPoll, PollRecorder } from '../poll/store.ts';
-import { type ConsumerKey, type ConsumerStore, laterOf, MIN_DOWNTIME_MS, type PollSummary } from './store.ts';
+import { type ConsumerKey, type ConsumerStore, MIN_DOWNTIME_MS, type PollSummary } from './store.ts';
 
 export interface RecorderOptions {
   readonly clock: () => number;

@@ -1,6 +1,6 @@
 /** The consumers in a database: how far each token has come. */
 
-import { MAX_TOKENS_PER_USER, tokenKeyText } from '../accounts/token-key.ts';
+import { isIssued, isRevoked, mergeTokenRows, prepareTokenRows } from '../accounts/token-rows.ts';
 import { type PollingUser, selectVisibleLeads, unionVisibleLeads } from '../leads/access.ts';
 import {
   BEFORE_ALL_TIMES,
@@ -8,7 +8,6 @@ import {
   type Dialect,
   isStorable,
   lock,
-  putEachSql,
   query,
   queryInChunks,
   type SqlDatabase,
@@ -75,13 +74,10 @@ const toPosition = ({ waitingUntil, gaps, ...stored }: StoredConsumer): Consumer
 
 const SELECTED = selectFields(CONSUMERS.types, 'c');
 
-const IS_REVOKED = 'EXISTS (SELECT 1 FROM leadtap.revoked_tokens AS r WHERE r.token_id = c.token_id)';
 /** A revoked token that is still used is listed, so that it is noticed. */
-const IS_OVER = `(${IS_REVOKED} AND NOT (
+const IS_OVER = `(${isRevoked('c')} AND NOT (
   c.last_status = 401 AND c.last_poll_at > leadtap.from_ms(CAST($1 AS bigint) - ${ENDED_TOKEN_MS})))`;
 const REVOKED_SINCE = `leadtap.from_ms(CAST($1 AS bigint) - ${REVOKED_KEPT_MS})`;
-const isIssued = (consumer: string): string =>
-  `EXISTS (SELECT 1 FROM leadtap.issued_tokens AS i WHERE i.id = ${consumer}.token_id)`;
 /** An expired token of an identity provider, and the client has another one: a token of the user that has polled since. */
 const IS_REPLACED = `(c.token_expires_at <= leadtap.from_ms($1) AND c.token_id <> '' AND NOT ${isIssued('c')}
   AND EXISTS (SELECT 1 FROM leadtap.consumers AS o
@@ -154,7 +150,7 @@ function listSql(dialect: Dialect, selection: string, isListed = `${IS_OVER} IS 
        ORDER BY c.user_id, c.token_id LIMIT $2)
     ${isOfUser ? pendingOfUser(dialect) : ''}
     SELECT ${SELECTED}, ${USER}, t.name, leadtap.to_ms(t.issued_at) AS "tokenIssuedAt",
-           ${IS_REVOKED} AS "isRevoked",
+           ${isRevoked('c')} AS "isRevoked",
            ${isOfUser ? '(SELECT count FROM pending AS p WHERE p.token_id = c.token_id)' : select((leads) => countOf(`${leads} AND ${IS_PENDING}`))} AS "pendingLeads",
            leadtap.to_ms(${select((leads) => firstOf(`${leads} AND ${IS_PENDING}`))}) AS "pendingSince",
            ${select((leads) => `SELECT count(*) FROM (${skipped(leads)}) AS counted`)} AS "skippedLeads",
@@ -186,29 +182,14 @@ const LAST_POLL = 'SELECT leadtap.to_ms(max(last_poll_at)) AS "lastPollAt" FROM 
 const PRUNE = `
   DELETE FROM leadtap.consumers AS c
    WHERE c.last_poll_at < leadtap.from_ms($2) OR NOT EXISTS (SELECT 1 FROM leadtap.users AS u WHERE u.id = c.user_id)
-      OR ${IS_REVOKED} AND c.last_poll_at <= ${REVOKED_SINCE} OR ${IS_REPLACED} RETURNING 1`;
+      OR ${isRevoked('c')} AND c.last_poll_at <= ${REVOKED_SINCE} OR ${IS_REPLACED} RETURNING 1`;
 
 const FORGET = `DELETE FROM leadtap.consumers WHERE user_id = $1 AND token_id = $2 RETURNING 1`;
 
-const KEY_TYPES: Record<keyof ConsumerKey, ColumnType> = { userId: 'text', tokenId: 'text' };
-
 const prepareSql = (dialect: Dialect) => {
-  const keys = dialect.rows('$1', KEY_TYPES);
   const gaps = dialect.rows('$1', { number: 'integer', userId: 'text', after: 'time', through: 'time' });
   return {
-    put: putEachSql(dialect, CONSUMERS),
-    find: {
-      sql: `
-        SELECT ${SELECTED} FROM ${dialect.eachRow(KEY_TYPES)} AS k
-          JOIN leadtap.consumers AS c ON c.user_id = k."userId" AND c.token_id = coalesce(k."tokenId", '')`,
-      fields: Object.keys(KEY_TYPES),
-    },
-    findIssued: `
-      SELECT k."userId", k."tokenId" FROM ${keys} AS k
-        JOIN leadtap.issued_tokens AS i ON i.id = k."tokenId" AND i.user_id = k."userId"`,
-    count: `
-      SELECT user_id AS "userId", count(*) AS count FROM leadtap.consumers
-       WHERE ${dialect.isIn('user_id', '$1')} AND token_id <> '' GROUP BY user_id`,
+    ...prepareTokenRows(dialect, CONSUMERS),
     /** The newest lead of each gap that the user may see. */
     newestInGaps: `
       SELECT g.number, leadtap.to_ms(${selectVisibleLeads(
@@ -381,55 +362,11 @@ export function createConsumerStore({ dialect, read, write }: SqlDatabase): Cons
 }
 
 /** Under the lock, so that no other instance changes the rows between the statements. */
-function* mergeInto(sql: Statements, summaries: readonly PollSummary[]): SqlTask<ConsumerKey[]> {
-  const positions = yield* findPositions(sql, summaries);
-  const stored = new Map(positions);
-  const mustBeIssued = summaries.filter((polls) => polls.mustBeIssued);
-  const issued = yield* queryInChunks<ConsumerKey>(sql.findIssued, mustBeIssued.map(toKey));
-  const issuedKeys = new Set(issued.map(tokenKeyText));
-  const isNew = (key: ConsumerKey): boolean => key.tokenId !== null && !positions.has(tokenKeyText(key));
-  const userIds = [...new Set(summaries.filter(isNew).map(({ userId }) => userId))];
-  const counts = yield* countConsumers(sql, userIds);
-  const withoutId = yield* findPositions(
-    sql,
-    userIds.map((userId) => ({ userId, tokenId: null })),
-  );
-  for (const [key, position] of withoutId) positions.set(key, position);
-  const written = new Map<string, ConsumerPosition>();
-  const keys = summaries.map((polls) => {
-    const { userId } = polls;
-    if (polls.mustBeIssued && !issuedKeys.has(tokenKeyText(polls))) return polls;
-    const count = counts.get(userId) ?? 0;
-    const tokenId = isNew(polls) && count >= MAX_TOKENS_PER_USER ? null : polls.tokenId;
-    if (isNew({ userId, tokenId })) counts.set(userId, count + 1);
-    const key = tokenKeyText({ userId, tokenId });
-    const position = mergePolls(
-      positions.get(key),
-      tokenId === polls.tokenId ? polls : { ...polls, tokenId },
-    );
-    positions.set(key, position);
-    written.set(key, position);
-    return { userId, tokenId };
-  });
-  yield* dropEmptyGaps(sql, stored, written);
-  yield* queryInChunks(sql.put, [...written.values()].map(toStored));
+function* mergeInto(sql: Statements, summaries: readonly PollSummary[]): SqlTask<readonly ConsumerKey[]> {
+  const { keys, stored, changed } = yield* mergeTokenRows(sql, summaries, toPosition, mergePolls);
+  yield* dropEmptyGaps(sql, stored, changed);
+  yield* queryInChunks(sql.put, [...changed.values()].map(toStored));
   return keys;
-}
-
-const toKey = ({ userId, tokenId }: ConsumerKey): ConsumerKey => ({ userId, tokenId });
-
-function* findPositions(
-  sql: Statements,
-  keys: readonly ConsumerKey[],
-): SqlTask<Map<string, ConsumerPosition>> {
-  const rows = yield* queryInChunks<StoredConsumer>(sql.find, keys.map(toKey));
-  return new Map(rows.map((row) => [tokenKeyText(row), toPosition(row)]));
-}
-
-function* countConsumers(sql: Statements, userIds: readonly string[]): SqlTask<Map<string, number>> {
-  if (userIds.length === 0) return new Map();
-  const rows = yield* query<{ userId: string; count: number }>(sql.count, [userIds]);
-  return new Map(rows.map(({ userId, count }) => [userId, count]));
 }
 
 /** Of the consumers whose gaps have changed. */

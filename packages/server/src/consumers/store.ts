@@ -5,6 +5,7 @@
 
 import type { TokenKey } from '../accounts/token-key.ts';
 import type { PollingUser } from '../leads/access.ts';
+import { laterOf } from '../lib/clock.ts';
 
 /** All leads after `after` and up to `through`. Null: from the first lead. */
 export interface SentRange {
@@ -158,16 +159,7 @@ export const REVOKED_KEPT_MS = 30 * 24 * 3_600_000;
 /** Polls are written every 5 seconds: while other instances go on, the start of one looks like a downtime of less than this. */
 export const MIN_DOWNTIME_MS = 10_000;
 
-/** The later of two times that may be unknown. */
-export function laterOf(a: number | null, b: number | null): number | null {
-  if (a === null || b === null) return a ?? b;
-  return Math.max(a, b);
-}
-
 /** How far a consumer has come: all later leads are pending. */
 export const positionOf = (
   consumer: Pick<ConsumerPosition, 'confirmedThrough' | 'deliveredThrough'>,
 ): number | null => laterOf(consumer.confirmedThrough, consumer.deliveredThrough);
-
-/** The clocks of two instances may differ by this much. */
-export const MAX_CLOCK_SKEW_MS = 60_000;

@@ -1,6 +1,6 @@
 /** `POST {base_url}/leads`, which accepts leads. */
 import type { IncomingMessage } from 'node:http';
-import { LEADS_PATH, MAX_INTAKE_LEADS } from '@leadtap/contract';
+import { LEADS_PATH, type LeadError, MAX_INTAKE_LEADS } from '@leadtap/contract';
 import type { VerifiedToken } from '../accounts/records.ts';
 import { addRateLimitHeaders, rateLimitExceeded } from '../http/authorize.ts';
 import { declaredBytes, readBody } from '../http/body.ts';
@@ -23,6 +23,7 @@ import { INTAKE_LEAD_POLICIES, INTAKE_POLICIES, type Limiter, MemoryLimiter } fr
 import { StoreUnavailableError } from '../sql/errors.ts';
 import { type IntakeContent, type IntakeOutcome, receiveLeads } from './accept.ts';
 import { idempotencyKeyOf, LEADS_BODY, parseBody, parseWebhook, type Upload, UploadBudget } from './body.ts';
+import type { SenderRecorder } from './sender-recorder.ts';
 import { contentOfWebhook } from './sources.ts';
 import type { IntakeStore } from './store.ts';
 
@@ -55,6 +56,8 @@ export interface IntakeOptions extends IdentificationOptions {
   readonly leadLimiter?: Limiter | undefined;
   /** Receives one observation for each request, for metrics. */
   readonly observer?: IntakeObserver | undefined;
+  /** Records who sends leads. Default: it is not recorded. */
+  readonly senders?: Pick<SenderRecorder, 'recordRequest'> | undefined;
 }
 
 interface IntakePayload extends Payload {
@@ -92,7 +95,7 @@ export function createIntakeEndpoint(
   options: IntakeOptions,
   accounts: Accounts,
 ): CallerEndpoint<CurrentAccount, IntakePayload> {
-  const { store, observer, clock = systemClock } = options;
+  const { store, observer, senders, clock = systemClock } = options;
   const { limiter = new MemoryLimiter(INTAKE_POLICIES, clock) } = options;
   const { leadLimiter = new MemoryLimiter(INTAKE_LEAD_POLICIES, clock) } = options;
   const uploadBudget = new UploadBudget(observer?.watchReserved);
@@ -177,16 +180,24 @@ export function createIntakeEndpoint(
     body: LEADS_BODY,
     unavailableDetail: UNAVAILABLE_DETAIL,
     answer,
-    observe: ({ status, durationMs, problem }, payload) =>
-      observer?.observeIntake({
-        status,
-        durationMs,
-        added: payload?.added ?? 0,
-        updated: payload?.updated ?? 0,
-        violatedPolicies: problem?.parts.violatedPolicies ?? [],
-      }),
+    observe(ended, payload) {
+      const { status, durationMs, problem } = ended;
+      const { added = 0, updated = 0 } = payload ?? {};
+      const violatedPolicies = problem?.parts.violatedPolicies ?? [];
+      observer?.observeIntake({ status, durationMs, added, updated, violatedPolicies });
+      const token = ended.token ?? problem?.parts.token ?? problem?.parts.unverifiedToken;
+      if (token)
+        senders?.recordRequest(token, {
+          status,
+          leads: payload && added + updated,
+          refused: problem && { code: problem.code, errors: leadErrorsOf(problem), isKept: false },
+        });
+    },
   };
 }
+
+const leadErrorsOf = ({ parts: { errors = [] } }: ProblemError): readonly LeadError[] =>
+  errors.flatMap((error) => ('field' in error ? [error] : []));
 
 function toPayload(
   exchange: Exchange,

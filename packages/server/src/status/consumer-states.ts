@@ -7,14 +7,13 @@ import {
   type ConsumerQuery,
   type ConsumerStore,
   type Gap,
-  MAX_CLOCK_SKEW_MS,
   type Pending,
   positionOf,
   type TokenEnd,
 } from '../consumers/store.ts';
 import { type HookStore, hasEnded } from '../hooks/store.ts';
 import { mayPoll } from '../leads/access.ts';
-import { toIso, toIsoOrNull } from '../lib/clock.ts';
+import { MAX_CLOCK_SKEW_MS, toIso, toIsoOrNull } from '../lib/clock.ts';
 import {
   type ConsumerHook,
   hasAccepted,

@@ -234,8 +234,14 @@ function expiresSoon(listed: ListedConsumer, now: number): boolean {
   if (leadHook) return (leadHook.tokenExpiresAt ?? Number.POSITIVE_INFINITY) - now <= EXPIRES_SOON_MS;
   const { tokenIssuedAt: issuedAt = null, tokenExpiresAt: expiresAt = null, tokenEnded } = consumer ?? {};
   if (issuedAt === null || expiresAt === null || expiresAt <= now || tokenEnded) return false;
-  return expiresAt - now <= Math.min(EXPIRES_SOON_MS, (expiresAt - issuedAt) * EXPIRES_SOON_SHARE);
+  return isInLastDays({ issuedAt, expiresAt }, now);
 }
+
+/** Whether a token ends within 7 days, or within the last third of its lifetime if that is shorter. */
+export const isInLastDays = (
+  { issuedAt, expiresAt }: { readonly issuedAt: number; readonly expiresAt: number },
+  now: number,
+): boolean => expiresAt - now <= Math.min(EXPIRES_SOON_MS, (expiresAt - issuedAt) * EXPIRES_SOON_SHARE);
 
 /** Leads that were skipped count for a week, unless they are sent after all: by then a person has decided. */
 function hasSkipped({ consumer }: ListedConsumer, now: number): boolean {

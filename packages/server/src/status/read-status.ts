@@ -11,14 +11,25 @@ import { ConsumersReader, NO_CONSUMERS } from './consumers.ts';
 import type { InstanceMemory } from './instance.ts';
 import { CoverageReader, type CoverageReaderOptions } from './lead-coverage.ts';
 import { LeadSilence } from './lead-silence.ts';
-import type { ConsumersStatus, Facts, HooksStatus, Refusal, StatusReport } from './report.ts';
+import {
+  type ConsumersStatus,
+  type Facts,
+  type HooksStatus,
+  NO_SENDERS,
+  type Refusal,
+  type StatusReport,
+} from './report.ts';
 import { diagnose } from './rules.ts';
+import { readSenders } from './senders.ts';
 import { STATUS_TIMEOUTS, type StatusTimeouts } from './timeouts.ts';
 
 export interface StatusSources {
   readonly clock: Clock;
   readonly version: string;
-  readonly store: Pick<Store, 'status' | 'countLeadsByMinute' | 'consumers' | 'findToken' | 'readSize'> &
+  readonly store: Pick<
+    Store,
+    'status' | 'countLeadsByMinute' | 'consumers' | 'senders' | 'findToken' | 'readSize'
+  > &
     CoverageReaderOptions['store'];
   /** Of the database, without a password. */
   readonly databaseAddress: string;
@@ -33,6 +44,8 @@ export interface StatusSources {
   readonly hookHosts: readonly string[];
   /** Whether consumers are recorded. */
   readonly isRecording: boolean;
+  /** Whether senders are recorded. */
+  readonly isRecordingSenders: boolean;
   /** What the running instance has in memory, for a command. */
   readonly known?: Partial<Facts> | undefined;
   readonly staleAfterMs?: number | undefined;
@@ -107,14 +120,15 @@ function createFactsReader(sources: StatusSources): () => Promise<Facts> {
     const stored = await attempt('state of the database', () => store.status());
     if (!stored) return undefined;
     const { latestStamp, now } = stored;
-    const [isSilent, bytes, consumers, counts, named] = await Promise.all([
+    const [isSilent, bytes, consumers, senders, counts, named] = await Promise.all([
       attempt('usual number of leads', () => silence.isSilent(latestStamp, now)),
       attempt('size of the database', () => store.readSize()),
       attempt('consumers', readConsumers),
+      attempt('senders', async () => (sources.isRecordingSenders ? readSenders(store, clock) : NO_SENDERS)),
       attempt('webhook subscriptions', async () => hooks && countHooks(hooks, now)),
       attempt('names of tokens', () => addNames(refusals, store)),
     ]);
-    return { ...stored, isSilent, bytes, consumers, counts, named };
+    return { ...stored, isSilent, bytes, consumers, senders, counts, named };
   }
 
   return async () => {
@@ -144,6 +158,7 @@ function createFactsReader(sources: StatusSources): () => Promise<Facts> {
       redis: sources.sharedLimits ? { reachable: sources.sharedLimits.isUp } : null,
       disk: disk ?? null,
       consumers: read?.consumers ?? null,
+      senders: read?.senders ?? null,
       hooks: read?.counts ?? null,
       hookHosts: hooks ? sources.hookHosts : null,
       refusals: read?.named ?? refusals,

@@ -23,10 +23,16 @@ export const CONSUMER_PROBLEMS = [
 
 export type ConsumerProblem = (typeof CONSUMER_PROBLEMS)[number];
 
+/** Problems of single senders, the most urgent first. */
+export const SENDER_PROBLEMS = ['leads-refused', 'senders-expired', 'senders-expiring'] as const;
+
+export type SenderProblem = (typeof SENDER_PROBLEMS)[number];
+
 export interface StatusProblem {
   /** Stable, for programs. */
   readonly kind:
     | ConsumerProblem
+    | SenderProblem
     | 'database-unreachable'
     | 'consumers-unknown'
     | 'leads-silent'
@@ -128,6 +134,60 @@ export interface LeadCoverage {
   readonly unseenPlaces: readonly UnseenPlace[];
 }
 
+/** A token that sends leads. Fields are their names, never their values. */
+export interface SenderStatus {
+  /** Public: it does not change, and is no id of a token. */
+  readonly id: string;
+  readonly name: string | null;
+  readonly tokenId: string | null;
+  readonly userId: string;
+  readonly companyId: string;
+  /** The service whose webhooks it sends. Null: the bodies have the fields of a lead. */
+  readonly source: string | null;
+  readonly tokenExpiresAt: string | null;
+  readonly lastRequestAt: string;
+  readonly lastAcceptedAt: string | null;
+  readonly lastRefusal: {
+    readonly at: string;
+    readonly code: ProblemCode;
+    readonly fields: readonly string[];
+  } | null;
+  readonly accepted30d: number;
+  readonly refused30d: number;
+  /** Of the last 7 days, neither repeated with success nor accepted nor deleted. */
+  readonly refused: {
+    /** Whether the bodies are kept: `leadtap leads refused` has them. */
+    readonly isKept: boolean;
+    readonly requests: number;
+    /** Null: it is not known, because the bodies are not kept. */
+    readonly firstAt: string | null;
+    readonly lastAt: string;
+    readonly code: ProblemCode;
+    readonly fields: readonly string[];
+  } | null;
+  readonly isRevoked: boolean;
+  /** Another token of its user and source has sent since. */
+  readonly isReplaced: boolean;
+  /** It has sent within the last 30 days. */
+  readonly isInUse: boolean;
+  readonly problems: readonly SenderProblem[];
+}
+
+export interface SendersStatus {
+  /** False: `LEADTAP_INTAKE=off`, so none is listed. */
+  readonly recorded: boolean;
+  readonly total: number;
+  /** The number of senders with each problem. */
+  readonly problems: Readonly<Record<SenderProblem, number>>;
+  /** At most 200: those with a problem first, then those that sent last. */
+  readonly listed: readonly SenderStatus[];
+}
+
+export const NO_SENDERS: SendersStatus = {
+  ...{ recorded: false, total: 0, listed: [] },
+  problems: { 'leads-refused': 0, 'senders-expired': 0, 'senders-expiring': 0 },
+};
+
 export interface HooksStatus extends HookCounts {
   /** Those that have been failing for 15 minutes or more. */
   readonly failingLong: number;
@@ -200,6 +260,8 @@ export interface Facts extends InstanceFacts {
   readonly disk: { readonly freeBytes: number; readonly totalBytes: number } | null;
   /** Null if they could not be read. */
   readonly consumers: ConsumersStatus | null;
+  /** Null if they could not be read. */
+  readonly senders: SendersStatus | null;
   /** The number of webhook subscriptions. Null: `LEADTAP_HOOKS=off`, or they could not be counted. */
   readonly hooks: HooksStatus | null;
   /** `LEADTAP_HOOK_HOSTS` of the instance. Null: `LEADTAP_HOOKS=off`. */

@@ -30,8 +30,10 @@ import type {
   ConsumersStatus,
   Diagnosis,
   Facts,
+  SenderProblem,
   StatusProblem,
 } from './report.ts';
+import { findSenders } from './sender-problems.ts';
 import { countOf, listNames, secondsSince } from './sentences.ts';
 
 type Level = StatusProblem['severity'];
@@ -59,6 +61,12 @@ const consumerRule = ({
   readonly describe: DescribeConsumer;
   readonly sortKey?: (consumer: ConsumerStatus) => string;
 }): Rule => ({ ...rule, find: (facts) => findConsumers(facts, rule.name, rule.describe, sortKey) });
+
+/** A rule about single senders. */
+const senderRule = (rule: Omit<Rule, 'find'> & { readonly name: SenderProblem }): Rule => ({
+  ...rule,
+  find: (facts) => findSenders(facts, rule.name),
+});
 
 const DAY_S = 86_400;
 /** Space for a few hundred thousand leads. */
@@ -103,6 +111,20 @@ export const RULES: readonly Rule[] = [
           }
         : undefined,
   },
+  senderRule({
+    name: 'leads-refused',
+    levels: ['error'],
+    title: 'A sender has refused requests: their leads are not stored',
+    guide:
+      'Of the last 7 days, and neither repeated with success nor accepted nor deleted since. The status page has the code and the names of the fields, and `{base_url}/docs#problems` explains each code. Correct the sender, or give it a new token if that has ended.',
+  }),
+  senderRule({
+    name: 'senders-expired',
+    levels: ['error'],
+    title: 'The token of a sender has expired: what it sends is refused',
+    guide:
+      'It sent leads within the last 30 days, and no other token of its user and source has sent since. Issue a new token (`leadtap token issue --user ID --scope leads:write`, or with `--source`) and put it into the sender. If the sender is no longer needed, revoke the old one: `leadtap token revoke ID`.',
+  }),
   consumerRule({
     name: 'leads-skipped',
     levels: ['error'],
@@ -282,6 +304,13 @@ export const RULES: readonly Rule[] = [
       'Issue a new token (`leadtap token issue --user ID`) and put it into the automation. The automation keeps its position. A webhook that sends leads ends with its token: subscribe its URL again with the new one.',
     describe: describeExpiring,
     sortKey: ({ tokenExpiresAt }) => tokenExpiresAt ?? '',
+  }),
+  senderRule({
+    name: 'senders-expiring',
+    levels: ['warning'],
+    title: 'A token that sends leads expires within 7 days',
+    guide:
+      'Or within the last third of its life, if that is shorter. What it sends is refused then. Issue a new token (`leadtap token issue --user ID --scope leads:write`, or with `--source`) and put it into the sender.',
   }),
   {
     name: 'backup-old',

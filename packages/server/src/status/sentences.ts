@@ -4,7 +4,8 @@ import { quoteForShell } from '../lib/escape.ts';
 import { formatCount, formatDuration } from '../lib/formats.ts';
 import type { ConsumerStatus, Facts } from './report.ts';
 
-type Named = Pick<ConsumerStatus, 'name' | 'tokenId' | 'userId'> & Partial<Pick<ConsumerStatus, 'hook'>>;
+export type Named = Pick<ConsumerStatus, 'name' | 'tokenId' | 'userId'> &
+  Partial<Pick<ConsumerStatus, 'hook'>>;
 
 /** Until the moment of the facts. */
 export const secondsSince = ({ generatedAt }: Pick<Facts, 'generatedAt'>, time: string): number =>

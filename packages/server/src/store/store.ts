@@ -5,6 +5,7 @@
 import type { AccountStore } from '../accounts/store.ts';
 import type { ConsumerStore } from '../consumers/store.ts';
 import type { HookStore } from '../hooks/store.ts';
+import type { SenderStore } from '../intake/sender-store.ts';
 import type { IntakeStore, RefusedLeadStore } from '../intake/store.ts';
 import type { LeadStore } from '../leads/store.ts';
 
@@ -20,6 +21,8 @@ export interface StoreStatus {
 export interface Store extends AccountStore, IntakeStore, LeadStore {
   /** Who polls, and how far each has come. */
   readonly consumers: ConsumerStore;
+  /** Who sends leads. */
+  readonly senders: SenderStore;
   /** Webhook subscriptions. */
   readonly hooks: HookStore;
   /** Requests that sent leads and were refused. */

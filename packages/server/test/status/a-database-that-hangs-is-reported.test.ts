@@ -23,6 +23,7 @@ const CONSUMERS = {
 };
 const STORE: StatusSources['store'] = {
   ...{ status, consumers: CONSUMERS, findToken: never },
+  senders: { record: never, list: async () => [], prune: never },
   ...{ countLeadsByMinute: never, readSize: async () => 0, countLeadsInRanges: never, findUser: never },
   organisation: { readCompanies: never, readCompany: never, readUsers: never },
 };
@@ -33,7 +34,7 @@ function start(store: Partial<StatusSources['store']>) {
   const readStatus = createStatusReader({
     ...{ clock, version: '0.0.0', databaseAddress: 'test', invocation: 'leadtap' },
     store: { ...STORE, ...store },
-    ...{ isRecording: true, hookHosts: [] },
+    ...{ isRecording: true, isRecordingSenders: true, hookHosts: [] },
     instance: new InstanceMemory(clock),
     log: { error: (_details, message) => void errors.push(message) },
   });

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { PROBLEM_CODES } from '@leadtap/contract';
+import { PROBLEM_CODES, type ProblemCode } from '@leadtap/contract';
 import { describe, expect, it } from 'vitest';
 import { EXIT_CODES } from '../../src/cli/exit.ts';
 import { NO_CONSUMERS } from '../../src/status/consumers.ts';
@@ -10,6 +10,7 @@ import type {
   ConsumersStatus,
   Facts,
   RequestError,
+  SenderStatus,
   StatusProblem,
   UnseenPlace,
 } from '../../src/status/report.ts';
@@ -70,6 +71,27 @@ const unseen = (rest: Partial<UnseenPlace>): Facts['consumers'] => ({
   },
 });
 
+const sender = (rest: Partial<SenderStatus>): SenderStatus => ({
+  ...{ id: 'a', tokenId: 'token-2', name: 'web-form', userId: 'boss', companyId: 'acme', source: null },
+  ...{ tokenExpiresAt: null, lastRequestAt: YESTERDAY, lastAcceptedAt: null, lastRefusal: null },
+  ...{ accepted30d: 0, refused30d: 1, refused: null, isRevoked: false, isReplaced: false, isInUse: true },
+  problems: [],
+  ...rest,
+});
+
+const refused = (
+  code: ProblemCode,
+  fields: readonly string[],
+  rest: Partial<SenderStatus> = {},
+): SenderStatus =>
+  sender({
+    refused: { isKept: false, requests: 1, firstAt: null, lastAt: YESTERDAY, code, fields },
+    ...{ problems: ['leads-refused'], ...rest },
+  });
+
+const withSender = (one: SenderStatus): Facts =>
+  facts({ senders: { ...SENDERS, listed: [one, ...SENDERS.listed] } });
+
 const facts = (rest: Partial<Facts> = {}): Facts => ({
   ...{ generatedAt: '2026-03-02T09:30:00.000Z', startedAt: '2026-03-01T00:00:00.000Z', version: '1' },
   database: {
@@ -95,10 +117,20 @@ const facts = (rest: Partial<Facts> = {}): Facts => ({
       consumer({ problems: ['tokens-expiring'], tokenExpiresAt: '2026-03-03T09:30:00.000Z' }),
     ],
   },
+  senders: SENDERS,
   hooks: { active: 0, failing: 1, disabled: 1, failingLong: 1 },
   ...{ refusals: [], errors: [ERROR], untrustedProxy: '10.0.0.1', hookHosts: [] },
   ...rest,
 });
+
+const SENDERS = {
+  ...{ recorded: true, total: 2 },
+  problems: { 'leads-refused': 1, 'senders-expired': 1, 'senders-expiring': 1 },
+  listed: [
+    sender({ problems: ['senders-expired'], tokenExpiresAt: YESTERDAY }),
+    sender({ problems: ['senders-expiring'], tokenExpiresAt: '2026-03-03T09:30:00.000Z' }),
+  ],
+};
 
 const withConsumers = (consumers: Partial<ConsumersStatus>): Facts => ({
   ...facts({ disk: { freeBytes: 100 * 1024 * 1024, totalBytes: 2 ** 40 } }),
@@ -139,6 +171,9 @@ const PROBLEMS: readonly StatusProblem[] = [
     facts({ consumers: unseen(rest) }),
   ),
   facts({ consumers: null }),
+  ...PROBLEM_CODES.map((code) => withSender(refused(code, []))),
+  withSender(refused('invalid-lead', ['telefon', 'email', 'branchId'])),
+  withSender(refused('token-expired', [], { source: 'tally' })),
   facts({ consumers: null, database: { ...facts().database, reachable: false } }),
 ].flatMap((each) => diagnose(each).problems);
 

@@ -62,7 +62,7 @@ describe('/status.json', () => {
     expect(Object.keys(report)).toEqual([
       ...['generatedAt', 'healthy', 'summary', 'good', 'note', 'problems', 'version', 'startedAt'],
       ...['errors', 'untrustedProxy', 'database', 'leads', 'backup', 'redis', 'disk', 'consumers'],
-      ...['hooks', 'hookHosts', 'refusals'],
+      ...['senders', 'hooks', 'hookHosts', 'refusals'],
     ]);
     expect(report.version).toBe(VERSION);
     expect(report.healthy).toBe(true);

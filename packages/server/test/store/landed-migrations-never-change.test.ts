@@ -15,6 +15,7 @@ const CHECKSUMS = {
     '0003_hooks_send_needs_0003.sql': '434cf51e81eab6a62aed173bacc352717f4f5ba8e47aea8ebb4742412d565863',
     '0004_keys_of_hooks.sql': 'c456126bd6feedce780df2eacfb80382e4a21c62848f37700a35b509f6dbe25d',
     '0005_refused_leads.sql': 'd84d3abf954eb11f58a0bee67b2dc2860a3f5d725c9ffaf8766ed312987cc450',
+    '0006_senders.sql': 'd5110f5b9e2dc3537b3d53eb90bfcf22f6353110bd141cff07d79842697b980a',
   },
   postgres: {
     '0001_schema.sql': '3e39abd719d5b8123ec5b774cae4aed281039e0408686d4471bb7b667ebcd1fd',
@@ -23,6 +24,7 @@ const CHECKSUMS = {
     '0004_hooks_send_needs_0004.sql': '333d64ac7613e70ea1c2d0a6d9a12d21d64463e0df77e4ab29ec813d0b592447',
     '0005_keys_of_hooks.sql': '4266c27218d101b9a6e9d2fe82c4bc1d251e67397bbdcf59d49c7559d4f26f0b',
     '0006_refused_leads.sql': 'a8e39d83e486f4863215427cabe39ee84433f461e0f7252eac506ced273f12e8',
+    '0007_senders.sql': 'fd61ba4639f96c70256ba6ba22e32fdd2720bce08ca57d03288a619de681af79',
   },
 } as const;
 

@@ -4,8 +4,11 @@ import type {
   HookQuery,
   LeadInput,
   ListedHook,
+  ListedSender,
   NewHook,
   PollSummary,
+  SenderQuery,
+  SenderSummary,
   Store,
   WriteOptions,
 } from 'leadtap';
@@ -43,6 +46,14 @@ export class StoreProcess {
 
   async listConsumers(query: ConsumerQuery): Promise<readonly Consumer[]> {
     return (await this.#call('consumers.list', query)) as readonly Consumer[];
+  }
+
+  async recordSenders(summaries: readonly SenderSummary[]): Promise<void> {
+    await this.#call('senders.record', summaries);
+  }
+
+  async listSenders(query: SenderQuery): Promise<readonly ListedSender[]> {
+    return (await this.#call('senders.list', query)) as readonly ListedSender[];
   }
 
   async subscribeHook(hook: NewHook): Promise<void> {

@@ -42,6 +42,7 @@ export async function readReport(
       maySendTo: createHostCheck(config.hookHosts),
       hookHosts: config.hookHosts,
       isRecording: config.consumers,
+      isRecordingSenders: config.intake,
       known: instance && factsOf(instance),
     })();
     if (!report.database.reachable && instance?.database.reachable !== false) throw cause;

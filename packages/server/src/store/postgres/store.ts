@@ -2,6 +2,7 @@ import { createAccountStore } from '../../accounts/sql.ts';
 import { createConsumerStore } from '../../consumers/sql.ts';
 import { createHookStore } from '../../hooks/sql.ts';
 import { createRefusedLeadStore } from '../../intake/refused-sql.ts';
+import { createSenderStore } from '../../intake/sender-sql.ts';
 import { createRemoval } from '../../leads/removal-sql.ts';
 import { toLeadRecord } from '../../leads/row.ts';
 import { createLeadLists } from '../../leads/sql.ts';
@@ -82,6 +83,7 @@ function createStore(database: Database, options: PostgresOptions): Store {
     ...createLeadLists(sql, toLeadRecord),
     removal: createRemoval(sql, (full = false) => vacuum(database, full)),
     consumers: createConsumerStore(sql),
+    senders: createSenderStore(sql),
     hooks: { ...createHookStore(sql, toLeadRecord), readLead: createReadLead(database) },
     refusedLeads: createRefusedLeadStore(sql),
 

@@ -3,6 +3,7 @@ import { createAccountStore } from '../../accounts/sql.ts';
 import { createConsumerStore } from '../../consumers/sql.ts';
 import { createHookStore } from '../../hooks/sql.ts';
 import { createRefusedLeadStore } from '../../intake/refused-sql.ts';
+import { createSenderStore } from '../../intake/sender-sql.ts';
 import { findLeadProblems, planLead } from '../../leads/placement.ts';
 import { createRemoval } from '../../leads/removal-sql.ts';
 import type { RenderedLead } from '../../leads/render.ts';
@@ -256,6 +257,7 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
       read(({ leads: { lookup } }) => batch.map((lead) => planLead(lead, lookup, writeOptions))),
     ...createLeadLists(sql, decodeLead),
     consumers: createConsumerStore(sql),
+    senders: createSenderStore(sql),
     hooks: createHookStore(sql, decodeLead),
     refusedLeads: createRefusedLeadStore(sql),
     removal: createRemoval(sql, (full = true) => {

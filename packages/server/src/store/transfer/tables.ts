@@ -4,6 +4,7 @@ import { toUSVString } from 'node:util';
 import { CONSUMERS as CONSUMER_TABLE } from '../../consumers/sql.ts';
 import { HOOKS as HOOK_TABLE } from '../../hooks/sql.ts';
 import { REFUSED_LEADS as REFUSED_LEAD_TABLE } from '../../intake/refused-sql.ts';
+import { SENDERS as SENDER_TABLE } from '../../intake/sender-sql.ts';
 import { LEAD_COLUMNS, type ColumnKind as LeadColumnKind } from '../../leads/row.ts';
 import { isJsonObject } from '../../lib/json.ts';
 import { columnTypesOf } from '../../sql/sql.ts';
@@ -85,6 +86,9 @@ const IDEMPOTENCY_KEYS = defineTable(
 /** Copied after the leads: its rows change with every poll, and a move that is continued expects rows that have not changed. */
 const CONSUMERS = defineTable('consumers', ['user_id', 'token_id'], [], columnTypesOf(CONSUMER_TABLE));
 
+/** Copied after the leads, like consumers: its rows change with every request. */
+const SENDERS = defineTable('senders', ['user_id', 'token_id'], [], columnTypesOf(SENDER_TABLE));
+
 /** Copied after the leads, like consumers: its rows change with every event. */
 const HOOKS = defineTable('hooks', ['id'], [], columnTypesOf(HOOK_TABLE));
 
@@ -109,7 +113,7 @@ export const USERS = defineTable(
 export const TABLES: readonly Table[] = [
   ...[COMPANIES, STATUSES, BRANCHES, DEPARTMENTS],
   ...[ISSUED_TOKENS, REVOKED_TOKENS, ERASED_LEADS],
-  ...[LEADS, IDEMPOTENCY_KEYS, CONSUMERS, HOOKS, REFUSED_LEADS, USERS],
+  ...[LEADS, IDEMPOTENCY_KEYS, CONSUMERS, SENDERS, HOOKS, REFUSED_LEADS, USERS],
 ];
 
 export interface TableChecksum {

@@ -1,0 +1,148 @@
+/** Records who sends leads, off the path of the requests: in memory, written in batches. */
+import type { LeadError, ProblemCode } from '@leadtap/contract';
+import type { VerifiedToken } from '../accounts/records.ts';
+import { TokenBatches, type TokenEntry } from '../accounts/token-batches.ts';
+import { storableExpiry, type TokenKey } from '../accounts/token-key.ts';
+import type { Clock } from '../lib/clock.ts';
+import { dayOf } from './merge-senders.ts';
+import type { SenderRefusal, SenderStore, SenderSummary } from './sender-store.ts';
+
+export interface SenderRecorderOptions {
+  readonly clock: Clock;
+  /** Receives a line if senders cannot be recorded, at most once until they can be again. */
+  readonly log?: { warn(line: object, message: string): void };
+  /** At most this long after a request, its sender is written. */
+  readonly flushMs?: number | undefined;
+  /** Senders in memory. Requests of further ones are not recorded until the next write. */
+  readonly maxSenders?: number;
+}
+
+/** Why a request was refused. */
+export interface RefusedLeads {
+  readonly code: ProblemCode;
+  readonly errors?: readonly LeadError[] | undefined;
+  /** Whether the body is kept. */
+  readonly isKept: boolean;
+}
+
+/** A request that sends leads, and has ended. */
+export interface EndedRequest {
+  readonly status: number;
+  /** Of those that were stored. Undefined: the request did not succeed. */
+  readonly leads: number | undefined;
+  readonly refused: RefusedLeads | undefined;
+}
+
+/** The requests of a sender. */
+interface Entry extends TokenEntry {
+  tokenExpiresAt: number | null;
+  source: string | null | undefined;
+  lastRequestAt: number;
+  lastAcceptedAt: number | null;
+  lastRefusal: SenderRefusal | null;
+  lastUnkeptAt: number | null;
+  /** By the number of the day. */
+  readonly days: Map<number, { accepted: number; refused: number }>;
+}
+
+const DAY_MS = 86_400_000;
+const EXPIRED: ProblemCode = 'token-expired';
+/** The sender has to send it again, and most do. */
+const REPEATED = [429, 499];
+
+export class SenderRecorder {
+  readonly #options: SenderRecorderOptions;
+  readonly #batches: TokenBatches<Entry>;
+
+  constructor(store: SenderStore, options: SenderRecorderOptions) {
+    const { clock, log, flushMs, maxSenders } = options;
+    this.#options = options;
+    this.#batches = new TokenBatches({
+      ...{ clock, flushMs, maxEntries: maxSenders, create: createEntry },
+      write: (entries) => {
+        const writtenAt = clock();
+        return store.record(entries.map((entry) => toSummary(entry, writtenAt)));
+      },
+      prune: (now, before) => store.prune(now, before),
+      onFailure: (err) => log?.warn({ err }, 'senders could not be recorded'),
+    });
+  }
+
+  /** Records a request. A token that was refused with 401 counts if it has expired, or was issued here. */
+  recordRequest(token: VerifiedToken, { status, leads, refused }: EndedRequest): void {
+    const isUnknown = status === 401 && refused?.code !== EXPIRED;
+    const entry = isUnknown ? this.#batches.entryOfRefused(token) : this.#batches.entryOf(token);
+    if (!entry) return;
+    const at = this.#options.clock();
+    entry.lastRequestAt = at;
+    entry.tokenExpiresAt = storableExpiry(token);
+    if (status !== 401) entry.source = token.source?.name ?? null;
+    if (leads !== undefined) {
+      entry.lastAcceptedAt = at;
+      dayEntryOf(entry, at).accepted += leads;
+    } else if (refused && status < 500 && !REPEATED.includes(status)) {
+      const { code, errors, isKept } = refused;
+      entry.lastRefusal = { at, status, code, fields: fieldNamesOf(errors) };
+      if (!isKept) entry.lastUnkeptAt = at;
+      dayEntryOf(entry, at).refused += 1;
+    }
+  }
+
+  /** Writes what has been recorded. Does not reject: a database that fails loses bookkeeping, never a lead. */
+  flush(): Promise<void> {
+    return this.#batches.flush();
+  }
+
+  /** Writes the requests of one user, so that they are in the store when it is read next. Does not reject either. */
+  flushUser(userId: string): Promise<void> {
+    return this.#batches.flushUser(userId);
+  }
+
+  /** Writes once more, and waits for it for 2 seconds at most. Requests that end later are not recorded. */
+  close(): Promise<void> {
+    return this.#batches.close();
+  }
+}
+
+const createEntry = ({ userId, tokenId }: TokenKey, mustBeIssued: boolean): Entry => ({
+  userId,
+  tokenId,
+  mustBeIssued,
+  tokenExpiresAt: null,
+  source: undefined,
+  lastRequestAt: 0,
+  lastAcceptedAt: null,
+  lastRefusal: null,
+  lastUnkeptAt: null,
+  days: new Map(),
+});
+
+function dayEntryOf({ days }: Entry, at: number): { accepted: number; refused: number } {
+  const day = Math.floor(at / DAY_MS);
+  const known = days.get(day);
+  if (known) return known;
+  const added = { accepted: 0, refused: 0 };
+  days.set(day, added);
+  return added;
+}
+
+const toSummary = ({ days, ...entry }: Entry, writtenAt: number): SenderSummary => ({
+  ...entry,
+  writtenAt,
+  days: [...days].map(([day, { accepted, refused }]) => [dayOf(day * DAY_MS), accepted, refused]),
+});
+
+const MAX_FIELDS = 20;
+const MAX_FIELD_LENGTH = 100;
+/** An address or a phone number is no name of a field: a body in the wrong format has lead data in its place. */
+const LEAD_DATA = /@|(?:\d[ ./()-]{0,3}){6}/;
+
+/** The names of the fields with an error. */
+function fieldNamesOf(errors: readonly LeadError[] = []): readonly string[] {
+  const names = new Set<string>();
+  for (const { field } of errors) {
+    if (field !== null) names.add(LEAD_DATA.test(field) ? 'other' : field.slice(0, MAX_FIELD_LENGTH));
+    if (names.size === MAX_FIELDS) break;
+  }
+  return [...names];
+}

@@ -1,0 +1,187 @@
+/** The senders in a database. */
+import type { TokenKey } from '../accounts/token-key.ts';
+import { isRevoked, mergeTokenRows, prepareTokenRows } from '../accounts/token-rows.ts';
+import {
+  type Dialect,
+  isStorable,
+  lock,
+  query,
+  queryInChunks,
+  type SqlDatabase,
+  type SqlTask,
+  selectFields,
+  type Table,
+  type TaskOptions,
+} from '../sql/sql.ts';
+import { mergeSender } from './merge-senders.ts';
+import {
+  type ListedSender,
+  SENDER_DAYS,
+  type Sender,
+  type SenderRefusal,
+  type SenderStore,
+  type SenderSummary,
+} from './sender-store.ts';
+
+interface StoredSender extends Omit<Sender, 'lastRefusal' | 'days'> {
+  readonly lastRefusedAt: number | null;
+  readonly lastRefusedStatus: number | null;
+  readonly lastRefusedCode: SenderRefusal['code'] | null;
+  /** JSON. */
+  readonly lastRefusedFields: string | null;
+  /** JSON. */
+  readonly days: string;
+}
+
+export const SENDERS: Table<StoredSender> = {
+  name: 'senders',
+  key: ['user_id', 'token_id'],
+  types: {
+    userId: 'text',
+    tokenId: 'nullAsEmpty',
+    companyId: 'text',
+    source: 'text',
+    tokenExpiresAt: 'time',
+    firstRequestAt: 'time',
+    lastRequestAt: 'time',
+    lastAcceptedAt: 'time',
+    lastRefusedAt: 'time',
+    lastRefusedStatus: 'integer',
+    lastRefusedCode: 'text',
+    lastRefusedFields: 'text',
+    lastUnkeptAt: 'time',
+    days: 'text',
+  },
+};
+
+const toStored = ({ lastRefusal, days, ...sender }: Sender): StoredSender => ({
+  ...sender,
+  lastRefusedAt: lastRefusal?.at ?? null,
+  lastRefusedStatus: lastRefusal?.status ?? null,
+  lastRefusedCode: lastRefusal?.code ?? null,
+  lastRefusedFields: lastRefusal && JSON.stringify(lastRefusal.fields),
+  days: JSON.stringify(days),
+});
+
+function toSender<Row extends StoredSender>(row: Row) {
+  const { lastRefusedAt, lastRefusedStatus, lastRefusedCode, lastRefusedFields, days, ...sender } = row;
+  const lastRefusal: SenderRefusal | null =
+    lastRefusedAt === null || lastRefusedStatus === null || lastRefusedCode === null
+      ? null
+      : {
+          ...{ at: lastRefusedAt, status: lastRefusedStatus, code: lastRefusedCode },
+          fields: JSON.parse(lastRefusedFields ?? '[]'),
+        };
+  return { ...sender, lastRefusal, days: JSON.parse(days) as Sender['days'] };
+}
+
+const DAYS_MS = SENDER_DAYS * 24 * 3_600_000;
+const IS_OVER = `(${isRevoked('s')} AND s.last_request_at <= leadtap.from_ms(CAST($1 AS bigint) - ${DAYS_MS}))`;
+/**
+ * A user that was removed and added again may be of another company: its senders are not. Not EXISTS, for which PostgreSQL would
+ * read all users for a page.
+ */
+const HAS_USER =
+  "(coalesce((SELECT u.company_id FROM leadtap.users AS u WHERE u.id = s.user_id), '') = s.company_id)";
+const IS_REPLACED = `EXISTS (
+  SELECT 1 FROM leadtap.senders AS o
+   WHERE o.user_id = s.user_id AND o.token_id <> s.token_id AND coalesce(o.source, '') = coalesce(s.source, '')
+     AND o.last_accepted_at > s.last_request_at)`;
+
+const SELECTIONS = {
+  all: HAS_USER,
+  user: `s.user_id = $5 AND ${HAS_USER}`,
+  company: 's.user_id IN (SELECT u.id FROM leadtap.users AS u WHERE u.company_id = $5) AND s.company_id = $5',
+};
+
+/** The values: now, limit, user and token of the last sender before, company or user. */
+const listSql = (selection: string): string => `
+  WITH page AS MATERIALIZED (
+    SELECT s.* FROM leadtap.senders AS s
+     WHERE ${selection} AND (s.user_id, s.token_id) > ($3, $4) AND ${IS_OVER} IS NOT TRUE
+     ORDER BY s.user_id, s.token_id LIMIT $2)
+  SELECT ${selectFields(SENDERS.types, 's')}, t.name, leadtap.to_ms(t.issued_at) AS "tokenIssuedAt",
+         ${isRevoked('s')} AS "isRevoked", ${IS_REPLACED} AS "isReplaced"
+    FROM page AS s LEFT JOIN leadtap.issued_tokens AS t ON t.id = s.token_id AND t.user_id = s.user_id
+   ORDER BY s.user_id, s.token_id`;
+
+const LIST = {
+  all: listSql(SELECTIONS.all),
+  user: listSql(SELECTIONS.user),
+  company: listSql(SELECTIONS.company),
+};
+
+const PRUNE = `
+  DELETE FROM leadtap.senders AS s
+   WHERE s.last_request_at < leadtap.from_ms($2) OR NOT ${HAS_USER} OR ${IS_OVER} RETURNING 1`;
+
+const prepareSql = (dialect: Dialect) => ({
+  ...prepareTokenRows(dialect, SENDERS),
+  companies: `
+    SELECT u.id AS "userId", u.company_id AS "companyId" FROM leadtap.users AS u WHERE ${dialect.isIn('u.id', '$1')}`,
+});
+
+type ListedRow = StoredSender & {
+  readonly name: string | null;
+  readonly tokenIssuedAt: number | null;
+  readonly isRevoked: boolean | number;
+  readonly isReplaced: boolean | number;
+};
+
+const toListed = (row: ListedRow): ListedSender => ({
+  ...toSender(row),
+  isRevoked: Boolean(row.isRevoked),
+  isReplaced: Boolean(row.isReplaced),
+});
+
+/** "LTAS". Instances write one after the other: it takes milliseconds, every few seconds. */
+const RECORD_LOCK = 0x4c544153;
+const lockSenders = (): SqlTask<void> => lock('SELECT pg_advisory_xact_lock($1)', [RECORD_LOCK]);
+
+/** Bookkeeping gives up soon, and is tried again. */
+const SHORT: TaskOptions = { timeout: 'short' };
+
+export function createSenderStore({ dialect, read, write }: SqlDatabase): SenderStore {
+  const sql = prepareSql(dialect);
+
+  function* record(summaries: readonly SenderSummary[]): SqlTask<void> {
+    yield* lockSenders();
+    const userIds = [...new Set(summaries.map(({ userId }) => userId))];
+    const users = yield* query<{ userId: string; companyId: string }>(sql.companies, [userIds]);
+    const companies = new Map(users.map(({ userId, companyId }) => [userId, companyId]));
+    const ofUsers = summaries.flatMap((requests) => {
+      const companyId = companies.get(requests.userId);
+      return companyId === undefined ? [] : [{ ...requests, companyId }];
+    });
+    const { changed } = yield* mergeTokenRows(
+      sql,
+      ofUsers,
+      (stored: StoredSender) => toSender(stored),
+      (row, { companyId, ...requests }): Sender =>
+        mergeSender(row?.companyId === companyId ? row : undefined, requests, companyId),
+    );
+    yield* queryInChunks(sql.put, [...changed.values()].map(toStored));
+  }
+
+  return {
+    record: (summaries) => write(() => record(summaries), SHORT),
+
+    async list({ companyId, userId, after, limit, now }) {
+      if (![companyId ?? '', userId ?? ''].every(isStorable)) return [];
+      const selected = userId ?? companyId;
+      const statement = userId !== undefined ? LIST.user : companyId !== undefined ? LIST.company : LIST.all;
+      const start = [after?.userId ?? '', after?.tokenId ?? ''];
+      const values = [now, limit, ...start, ...(selected === undefined ? [] : [selected])];
+      const rows = await read(() => query<ListedRow>(statement, values));
+      return rows.map(toListed).filter((sender) => companyId === undefined || sender.companyId === companyId);
+    },
+
+    async prune(now, before) {
+      const pruned = await write(function* () {
+        yield* lockSenders();
+        return yield* query<TokenKey>(PRUNE, [now, before]);
+      }, SHORT);
+      return pruned.length;
+    },
+  };
+}

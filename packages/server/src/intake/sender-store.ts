@@ -1,0 +1,82 @@
+/** Senders: the tokens that send leads, when each last did, and what was refused of it. */
+import type { ProblemCode } from '@leadtap/contract';
+import type { TokenKey } from '../accounts/token-key.ts';
+import type { TokenSummary } from '../accounts/token-rows.ts';
+
+/** The requests of one day in UTC. */
+export type SenderDay = readonly [day: string, acceptedLeads: number, refusedRequests: number];
+
+/** The figures are those of so many days. */
+export const SENDER_DAYS = 30;
+
+/** A request that was refused, so that its leads were not stored. */
+export interface SenderRefusal {
+  readonly at: number;
+  readonly status: number;
+  readonly code: ProblemCode;
+  /** The names of the fields with an error, never their values. */
+  readonly fields: readonly string[];
+}
+
+interface SenderTimes {
+  /** Of the token of the last request. Null: it does not expire. */
+  readonly tokenExpiresAt: number | null;
+  readonly lastRequestAt: number;
+  /** The last request whose leads were stored, or had been stored before. */
+  readonly lastAcceptedAt: number | null;
+  readonly lastRefusal: SenderRefusal | null;
+  /** The last refused request whose body was not kept. */
+  readonly lastUnkeptAt: number | null;
+}
+
+/** What is stored of a sender. */
+export interface Sender extends TokenKey, SenderTimes {
+  readonly companyId: string;
+  /** The service whose webhooks the token sends. Null: the bodies have the fields of a lead. */
+  readonly source: string | null;
+  readonly firstRequestAt: number;
+  /** The last 30 days at most, in their order; days without a request are left out. */
+  readonly days: readonly SenderDay[];
+}
+
+/** The requests of one sender since the last write, in one process. */
+export interface SenderSummary extends TokenSummary, SenderTimes {
+  /** Undefined: it is not known, because the token has expired. */
+  readonly source: string | null | undefined;
+  /** The clock of the instance at the write. A stored time after it is of a clock that was set back since. */
+  readonly writtenAt: number;
+  readonly days: readonly SenderDay[];
+}
+
+/** A sender whose user exists. */
+export interface ListedSender extends Sender {
+  /** Of the token, if it was issued here. */
+  readonly name: string | null;
+  /** Null: the token was not issued here. An identity provider replaces its tokens by itself. */
+  readonly tokenIssuedAt: number | null;
+  readonly isRevoked: boolean;
+  /** Leads of another token of the same user and source were accepted after its last request. */
+  readonly isReplaced: boolean;
+}
+
+export interface SenderQuery {
+  readonly companyId?: string | undefined;
+  readonly userId?: string | undefined;
+  /** The last sender of the page before. */
+  readonly after?: TokenKey | undefined;
+  readonly limit: number;
+  /** Revoked tokens that have not sent within the 30 days before are left out. */
+  readonly now: number;
+}
+
+export interface SenderStore {
+  /**
+   * Merges the summaries into the stored senders, in their order: a sender may have several. Those without a user are left out. A
+   * token that would be one more than `MAX_TOKENS_PER_USER` counts as a token without an id. Writes no entry to the change log.
+   */
+  record(summaries: readonly SenderSummary[]): Promise<void>;
+  /** Sorted by user and token. */
+  list(query: SenderQuery): Promise<readonly ListedSender[]>;
+  /** Deletes what `list` leaves out, and senders that have not sent since `before`. Returns their number. */
+  prune(now: number, before: number): Promise<number>;
+}

@@ -1,0 +1,179 @@
+/** The sentences of the rules about single senders: what is wrong with one, and what to do. */
+import { IMPORT_FIELDS, PROBLEMS, type ProblemCode } from '@leadtap/contract';
+import { fieldOfName } from '../leads/field-names.ts';
+import { CUSTOM_FIELD_PREFIX } from '../leads/parse-lead.ts';
+import { formatDuration } from '../lib/formats.ts';
+import type { ConsumerRow, Found } from './consumer-problems.ts';
+import { type Facts, SENDER_PROBLEMS, type SenderProblem, type SenderStatus } from './report.ts';
+import {
+  agoOf,
+  countOf,
+  describe,
+  fixOf,
+  inCommand,
+  inSentence,
+  listNames,
+  revokeCommand,
+  secondsSince,
+  subjectOf,
+} from './sentences.ts';
+
+type Moment = Pick<Facts, 'generatedAt'>;
+type FoundSender = Found & ConsumerRow;
+type DescribeSender = (sender: SenderStatus, moment: Moment) => FoundSender;
+
+/** Describes the sender with this problem that sent last, and names the others. */
+export function findSenders(facts: Facts, problem: SenderProblem): Found | undefined {
+  const { senders } = facts;
+  const [first, ...others] = senders?.listed.filter(({ problems }) => problems.includes(problem)) ?? [];
+  if (!senders || !first) return undefined;
+  const { row: _, userFix: __, ...found } = DESCRIPTIONS[problem](first, facts);
+  const more = senders.problems[problem] - 1;
+  if (more === 0) return found;
+  const names = `${countOf(more, 'more has', 'more have')} the same problem: ${listNames(others, more)}.`;
+  return { ...found, message: `${found.message} ${names}` };
+}
+
+/** The most urgent problem of one sender. */
+export function describeSender(sender: SenderStatus, moment: Moment): FoundSender | undefined {
+  const problem = SENDER_PROBLEMS.find((one) => sender.problems.includes(one));
+  return problem && DESCRIPTIONS[problem](sender, moment);
+}
+
+const describeRefused: DescribeSender = (sender, moment) => {
+  const { refused } = sender;
+  if (!refused) throw new Error('nothing of the sender was refused');
+  const { requests, firstAt, lastAt, code, fields } = refused;
+  const last = agoOf(moment, lastAt);
+  const since = firstAt === null ? 'in the last 7 days' : `since ${agoOf(moment, firstAt)}`;
+  const when = requests <= 1 ? last : `${since}, the last ${last}`;
+  const names = fields.length === 0 ? '' : `: ${listFields(fields)}`;
+  const what = `${countOf(Math.max(1, requests), 'request was', 'requests were')} refused ${when}`;
+  const row = `${what}, with ${PROBLEMS[code].status} ${code}${names}`;
+  const hint = hintOf(sender, code, fields);
+  return {
+    ...{ message: `${subjectOf(sender)}: ${row}.`, row },
+    fix: `${hint.fix}${keptFix(sender, code, fields)}`,
+    userFix: hint.userFix,
+  };
+};
+
+const MAX_FIELDS = 5;
+
+function listFields(fields: readonly string[]): string {
+  const names = fields.slice(0, MAX_FIELDS).map(inSentence);
+  const others = fields.length - names.length;
+  return others > 0 ? `${names.join(', ')} and ${others} more` : names.join(', ');
+}
+
+type Hint = Pick<FoundSender, 'fix' | 'userFix'>;
+
+/** The same for the operator and the user. */
+const both = (fix: string): Hint => ({ fix, userFix: fix });
+
+const NEW_TOKEN = 'Ask the operator for a new token, and put it into the sender.';
+
+/** About this code and these fields. */
+function hintOf(sender: SenderStatus, code: ProblemCode, fields: readonly string[]): Hint {
+  switch (code) {
+    case 'token-expired':
+      return {
+        fix: `Its token has expired. Put a new one into the sender: ${issueCommand(sender)}.`,
+        userFix: `Its token has expired. ${NEW_TOKEN}`,
+      };
+    case 'token-revoked':
+      return {
+        fix: `Its token was revoked. Switch the sender off, or put a new token into it: ${issueCommand(sender)}.`,
+        userFix: `Its token was revoked. Switch the sender off, or ask the operator for a new token.`,
+      };
+    case 'token-invalid':
+      return {
+        fix: `The key that signed its token was removed. Put a new token into the sender: ${issueCommand(sender)}.`,
+        userFix: `The key that signed its token was removed. ${NEW_TOKEN}`,
+      };
+    case 'insufficient-scope':
+      return {
+        fix: `Its token may not send leads. Put another one into the sender: ${issueCommand(sender)}.`,
+        userFix: 'Its token may not send leads. Ask the operator for one with the scope `leads:write`.',
+      };
+    case 'invalid-lead':
+      return both(fieldsHint(sender, fields));
+    default: {
+      const { integrator } = PROBLEMS[code];
+      return { fix: fixOf(code, sender.userId), userFix: integrator };
+    }
+  }
+}
+
+const isLeadField = (field: string): boolean =>
+  IMPORT_FIELDS.some(({ name }) => name === field) || field.startsWith(CUSTOM_FIELD_PREFIX);
+
+const PLACES = ['companyId', 'branchId', 'departmentId', 'statusValue'];
+
+function fieldsHint({ source }: SenderStatus, fields: readonly string[]): string {
+  const unknown = fields.filter((field) => !isLeadField(field));
+  const wrong = fields.filter((field) => isLeadField(field) && !PLACES.includes(field));
+  const places = fields.filter((field) => PLACES.includes(field));
+  const hints = [
+    unknown.length > 0 && source === null
+      ? `Leadtap has no field ${listFields(unknown)}: rename it in the sender${suggestionFor(unknown)}, or send it in \`customFields\`.`
+      : undefined,
+    wrong.length > 0
+      ? `The values of ${listFields(wrong)} are not valid: correct them in the sender.`
+      : undefined,
+    places.length > 0
+      ? `${listFields(places)}: it does not exist, or lies outside the access level of the user.`
+      : undefined,
+  ].filter((hint) => hint !== undefined);
+  return hints.join(' ') || 'The body is not 1 to 1,000 leads with content: correct what the sender sends.';
+}
+
+function suggestionFor([first = '']: readonly string[]): string {
+  const field = fieldOfName(first);
+  return field === undefined ? '' : ` to \`${field}\``;
+}
+
+function keptFix({ refused }: SenderStatus, code: ProblemCode, fields: readonly string[]): string {
+  if (!refused?.isKept) return ' The leads were not kept: ask the sender to send them again.';
+  const [unknown] = code === 'invalid-lead' ? fields.filter((field) => !isLeadField(field)) : [];
+  const map =
+    unknown === undefined
+      ? ''
+      : ` --map ${inCommand(`${unknown}=${fieldOfName(unknown) ?? `${CUSTOM_FIELD_PREFIX}${unknown}`}`, 'OLD=FIELD')}`;
+  return ` The leads are kept: \`leadtap leads refused list\` shows them, \`leadtap leads refused accept ID${map}\` stores them.`;
+}
+
+/** With the same scope and source as before. */
+function issueCommand({ userId, name, source }: SenderStatus): string {
+  const flags = [
+    `--user ${inCommand(userId, 'ID')}`,
+    source === null ? '--scope leads:write' : `--source ${inCommand(source, 'SERVICE')}`,
+    ...(name === null ? [] : [`--name ${inCommand(name, 'NAME')}`]),
+  ];
+  return `\`leadtap token issue ${flags.join(' ')}\``;
+}
+
+const describeExpired: DescribeSender = (sender, moment) => {
+  const row = `its token expired ${agoOf(moment, sender.tokenExpiresAt ?? '')}: what it sends is refused`;
+  return {
+    ...{ message: `${subjectOf(sender)}: ${row}.`, row },
+    fix: `Put a new token into the sender: ${issueCommand(sender)}. If it is no longer needed, revoke the old one: ${revokeCommand(sender)}.`,
+    userFix: `${NEW_TOKEN} If it is no longer needed, ask for the old one to be revoked.`,
+  };
+};
+
+const describeExpiring: DescribeSender = (sender, moment) => {
+  const left = formatDuration(-secondsSince(moment, sender.tokenExpiresAt ?? ''));
+  return {
+    message: `The token of ${describe(sender)} expires in ${left}. What it sends is refused then.`,
+    row: `its token expires in ${left}; what it sends is refused then`,
+    fix: `Put a new token into the sender before then: ${issueCommand(sender)}.`,
+    userFix: NEW_TOKEN,
+  };
+};
+
+const DESCRIPTIONS: Readonly<Record<SenderProblem, DescribeSender>> = {
+  'leads-refused': describeRefused,
+  'senders-expired': describeExpired,
+  'senders-expiring': describeExpiring,
+};

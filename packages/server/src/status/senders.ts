@@ -1,0 +1,125 @@
+/** The senders in the diagnosis: all are judged and counted, the most urgent are listed. */
+import { createHash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
+import { tokenKeyText } from '../accounts/token-key.ts';
+import { firstDayOf } from '../intake/merge-senders.ts';
+import {
+  type ListedSender,
+  SENDER_DAYS,
+  type SenderQuery,
+  type SenderStore,
+} from '../intake/sender-store.ts';
+import { type Clock, toIso, toIsoOrNull } from '../lib/clock.ts';
+import { isInLastDays } from './consumers.ts';
+import {
+  NO_SENDERS,
+  SENDER_PROBLEMS,
+  type SenderProblem,
+  type SenderStatus,
+  type SendersStatus,
+} from './report.ts';
+
+const DAY_MS = 86_400_000;
+/** Refused requests count for a week: by then a person has decided. */
+const REFUSED_MS = 7 * DAY_MS;
+const IN_USE_MS = SENDER_DAYS * DAY_MS;
+export const MAX_LISTED_SENDERS = 200;
+/** SQLite answers no poll while it reads a page: some milliseconds. */
+const SENDERS_PER_PAGE = 100;
+
+export interface SenderSources {
+  readonly senders: SenderStore;
+}
+
+type SenderSelection = Pick<SenderQuery, 'companyId' | 'userId'>;
+
+/** All senders, or those of a company or a user, page by page: each with its problems. */
+export async function* senderPages(
+  { senders }: SenderSources,
+  selection: SenderSelection,
+  now: number,
+): AsyncGenerator<readonly SenderStatus[]> {
+  let page: readonly ListedSender[] = [];
+  do {
+    page = await senders.list({ ...selection, after: page.at(-1), limit: SENDERS_PER_PAGE, now });
+    yield page.map((sender) => toStatus(sender, now));
+    // SQLite reads synchronously. Polls are answered between two pages.
+    await setImmediate();
+  } while (page.length === SENDERS_PER_PAGE);
+}
+
+/** Counts all senders, and lists the most urgent. */
+export async function readSenders(
+  sources: SenderSources,
+  clock: Clock,
+  selection: SenderSelection = {},
+): Promise<SendersStatus> {
+  const problems = { ...NO_SENDERS.problems };
+  let total = 0;
+  let listed: SenderStatus[] = [];
+  for await (const page of senderPages(sources, selection, clock())) {
+    total += page.length;
+    for (const problem of page.flatMap((sender) => sender.problems)) problems[problem] += 1;
+    listed = [...listed, ...page].sort(compare).slice(0, MAX_LISTED_SENDERS);
+  }
+  return { recorded: true, total, problems, listed };
+}
+
+/** Does not change, and tells nothing about the token. */
+const publicIdOf = (sender: ListedSender): string =>
+  createHash('sha256').update(tokenKeyText(sender)).digest('base64url').slice(0, 16);
+
+function toStatus(sender: ListedSender, now: number): SenderStatus {
+  const { name, tokenId, userId, companyId, source, lastRefusal, isRevoked, isReplaced } = sender;
+  const firstDay = firstDayOf(now);
+  const days = sender.days.filter(([day]) => day >= firstDay);
+  const refused = refusedOf(sender, now);
+  return {
+    id: publicIdOf(sender),
+    ...{ name, tokenId, userId, companyId, source },
+    tokenExpiresAt: toIsoOrNull(sender.tokenExpiresAt),
+    lastRequestAt: toIso(sender.lastRequestAt),
+    lastAcceptedAt: toIsoOrNull(sender.lastAcceptedAt),
+    lastRefusal: lastRefusal && {
+      ...{ at: toIso(lastRefusal.at), code: lastRefusal.code, fields: lastRefusal.fields },
+    },
+    accepted30d: days.reduce((sum, [, accepted]) => sum + accepted, 0),
+    refused30d: days.reduce((sum, [, , count]) => sum + count, 0),
+    ...{ refused, isRevoked, isReplaced },
+    isInUse: now - sender.lastRequestAt <= IN_USE_MS,
+    problems: problemsOf(sender, refused, now),
+  };
+}
+
+/** Refused requests of the last 7 days that were neither repeated with success nor accepted nor deleted. */
+function refusedOf(sender: ListedSender, now: number): SenderStatus['refused'] {
+  const { lastRefusal, lastUnkeptAt, lastAcceptedAt } = sender;
+  if (!lastRefusal || lastUnkeptAt === null || now - lastUnkeptAt > REFUSED_MS) return null;
+  if (lastAcceptedAt !== null && lastAcceptedAt >= lastUnkeptAt) return null;
+  const firstDay = toIso(now - REFUSED_MS).slice(0, 10);
+  const requests = sender.days.reduce((sum, [day, , refused]) => sum + (day >= firstDay ? refused : 0), 0);
+  const { code, fields } = lastRefusal;
+  return { isKept: false, requests, firstAt: null, lastAt: toIso(lastUnkeptAt), code, fields };
+}
+
+function problemsOf(sender: ListedSender, refused: SenderStatus['refused'], now: number): SenderProblem[] {
+  const { tokenIssuedAt, tokenExpiresAt, lastRequestAt, isRevoked, isReplaced } = sender;
+  const problems: SenderProblem[] = [];
+  if (refused) problems.push('leads-refused');
+  const isInUse = now - lastRequestAt <= IN_USE_MS && !isRevoked && !isReplaced;
+  // An identity provider replaces its tokens by itself.
+  if (!isInUse || tokenIssuedAt === null || tokenExpiresAt === null) return problems;
+  if (tokenExpiresAt <= now) problems.push('senders-expired');
+  else if (isInLastDays({ issuedAt: tokenIssuedAt, expiresAt: tokenExpiresAt }, now))
+    problems.push('senders-expiring');
+  return problems;
+}
+
+/** Those with a problem first, then those that sent last. */
+const rankOf = ({ problems: [first] }: SenderStatus): number =>
+  first === undefined ? SENDER_PROBLEMS.length : SENDER_PROBLEMS.indexOf(first);
+
+const compare = (a: SenderStatus, b: SenderStatus): number =>
+  rankOf(a) - rankOf(b) ||
+  Number(a.lastRequestAt < b.lastRequestAt) - Number(a.lastRequestAt > b.lastRequestAt) ||
+  Number(a.id > b.id) - Number(a.id < b.id);
