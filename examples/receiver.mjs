@@ -21,7 +21,8 @@ async function call(url, options) {
   return { body: await response.json(), link: response.headers.get('link') };
 }
 
-const report = (error) => console.error(error.cause?.message ?? error.message);
+// What `handle` throws need not be an Error.
+const report = (error) => console.error(error?.cause?.message ?? error?.message ?? error);
 
 let hook;
 let key;
@@ -63,7 +64,7 @@ for (let pauseMs = 1000; ; pauseMs = Math.min(60_000, 2 * pauseMs)) {
   } catch (error) {
     report(error);
     // No retry helps when the token or an address is wrong.
-    if (error.status < 500 && ![408, 429].includes(error.status)) process.exit(1);
+    if (error?.status < 500 && ![408, 429].includes(error.status)) process.exit(1);
     await sleep(pauseMs);
   }
 }

@@ -151,7 +151,7 @@ describe.each(RECEIVERS)('the receiver in $language', ({ command, file, program,
       await until(async () =>
         expect(await parts.service.store.hooks.find(id)).toMatchObject({ failures: 1, lastStatus: 500 }),
       );
-      expect(first.output.errors).toContain('full');
+      expect(first.output.errors).toContain(handle === 'async JavaScript' ? 'null' : 'full');
       await first.stop();
       await run(parts, withHandle(handle)(program));
       const handled = idsIn(readFileSync(join(parts.folder, 'handled.txt'), 'utf8'));

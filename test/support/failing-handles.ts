@@ -27,7 +27,7 @@ const HANDLES = {
     JAVASCRIPT,
     `${IMPORT}async function handle(lead) {
   await new Promise((resolve) => setTimeout(resolve, 1));
-  ${FAIL}
+  ${FAIL.replace("new Error('full')", 'null')}
 }`,
   ],
   'sync Python': [PYTHON, `def handle(lead):\n    time.sleep(0.001)\n${FAIL_IN_PYTHON}`],
