@@ -185,7 +185,7 @@ function textOf(value: unknown): string {
   if (Array.isArray(value)) return value.map(textOf).filter(Boolean).join(', ');
   if (!isJsonObject(value)) return toStorable(String(value).slice(0, MAX_TEXT_LENGTH)).trim();
   // Uploaded files.
-  return typeof value['url'] === 'string' ? value['url'] : JSON.stringify(value);
+  return typeof value['url'] === 'string' ? textOf(value['url']) : JSON.stringify(value);
 }
 
 const objectAt = (object: JsonObject, name: string): JsonObject => {

@@ -198,6 +198,9 @@ describe('a token that was issued for a source', () => {
     const label = `${'x'.repeat(199)}😀`;
     const cut = await leadOf(await send('form', JSON.stringify({ Name: 'Ada', [label]: 'y\ud800' })));
     expect(cut?.customFields).toEqual({ [`${'x'.repeat(199)}\ufffd`]: 'y\ufffd' });
+    const file = { url: 'https://example.com/a\0b\ud800' };
+    const upload = await leadOf(await send('form', JSON.stringify({ Name: 'Ada', Photo: file })));
+    expect(upload?.customFields).toEqual({ Photo: 'https://example.com/ab\ufffd' });
   });
 
   it('adds no second lead when the service repeats a webhook', async () => {
