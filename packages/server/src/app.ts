@@ -173,7 +173,7 @@ export async function compose(
         ...{ hooks: hookStore, maySendTo },
       })
     : switchedOff(CONSUMERS_PATH, CONSUMERS_OFF);
-  const find = createFindEndpoint({ ...reading, store });
+  const find = createFindEndpoint({ ...reading, store, watchReserved: metrics.watchReserved });
   const senderList = senders
     ? createSendersEndpoint({ ...reading, store, flushUser: (userId) => senders.flushUser(userId) })
     : switchedOff(SENDERS_PATH, INTAKE_OFF);

@@ -17,6 +17,7 @@ import { renderLead } from '../leads/render.ts';
 import type { LeadSearchResult, LeadStore } from '../leads/store.ts';
 import { systemClock, toIso } from '../lib/clock.ts';
 import { mapInSlices } from '../lib/event-loop.ts';
+import type { WatchReserved } from '../lib/reserved.ts';
 import type { Limiter } from '../limits/limiter.ts';
 
 export interface FindEndpointOptions extends IdentificationOptions, RefusalObserver {
@@ -24,6 +25,7 @@ export interface FindEndpointOptions extends IdentificationOptions, RefusalObser
   readonly accounts: Accounts;
   /** The limiter of polls: both count together. */
   readonly limiter: Limiter;
+  readonly watchReserved?: WatchReserved | undefined;
 }
 
 interface FindQuery {
@@ -69,6 +71,10 @@ interface UserSearches {
 class SearchSlots {
   readonly #users = new Map<string, UserSearches>();
 
+  constructor(watch?: WatchReserved) {
+    watch?.('searching_users', () => this.#users.size);
+  }
+
   /** Waits for a slot. Throws 429 if too many wait, and the reason of the signal if it is aborted first. */
   async run<T>(userId: string, signal: AbortSignal, search: () => Promise<T>): Promise<T> {
     signal.throwIfAborted();
@@ -108,7 +114,7 @@ function waitForSlot({ waiting }: UserSearches, signal: AbortSignal): Promise<vo
 export function createFindEndpoint(options: FindEndpointOptions): CallerEndpoint {
   const { store, observeRefusal, clock = systemClock } = options;
   const callers = createIdentification({ ...options, scope: 'leads:read' });
-  const slots = new SearchSlots();
+  const slots = new SearchSlots(options.watchReserved);
 
   async function find(exchange: Exchange, caller: Caller): Promise<Payload> {
     const query = parseFindQuery(searchOf(exchange.request.url));
