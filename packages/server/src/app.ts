@@ -19,6 +19,7 @@ import { createRouter, type Endpoint, switchedOff } from './http/endpoint.ts';
 import { healthEndpoints } from './http/health.ts';
 import { HttpServer } from './http/server.ts';
 import { createIntakeEndpoint } from './intake/endpoint.ts';
+import { RefusedLeadRecorder } from './intake/refused-leads.ts';
 import { SenderRecorder } from './intake/sender-recorder.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { VERSION } from './lib/version.ts';
@@ -39,6 +40,7 @@ import { createStatusReader } from './status/read-status.ts';
 import { createSendersEndpoint } from './status/senders-endpoint.ts';
 import type { StatusTimeouts } from './status/timeouts.ts';
 import type { Store } from './store/store.ts';
+import { createUuid } from './store/uuids.ts';
 
 export interface Service extends Startable {
   readonly store: Store;
@@ -48,6 +50,7 @@ export interface Service extends Startable {
   readonly recorder: ConsumerRecorder | undefined;
   /** Undefined if the intake is switched off. */
   readonly senders: SenderRecorder | undefined;
+  readonly refusedLeads: RefusedLeadRecorder;
   /** Undefined without `LEADTAP_ALERT_URL`. */
   readonly alerts: Alerts | undefined;
   /** Of the public server. */
@@ -106,6 +109,10 @@ export async function compose(
   const recorder = config.consumers ? new ConsumerRecorder(store.consumers, recording) : undefined;
   recorder?.start();
   const senders = config.intake ? new SenderRecorder(store.senders, recording) : undefined;
+  const refusedLeads = new RefusedLeadRecorder(store.refusedLeads, {
+    ...{ clock, createId: createUuid, isOn: config.keepRefused, log: logger },
+  });
+  refusedLeads.start();
 
   // What the operator sees of it.
   const engine = engineOf(config.database);
@@ -208,6 +215,7 @@ export async function compose(
           timeZone: config.timeZone,
           limiter: limiters.intake,
           leadLimiter: limiters.intakeLeads,
+          refusedLeads,
           observer: metrics,
           senders,
         },
@@ -253,6 +261,7 @@ export async function compose(
     metrics,
     recorder,
     senders,
+    refusedLeads,
     alerts,
     endpoints,
     publicServer,
@@ -269,7 +278,7 @@ export async function compose(
     },
     close: async () => {
       limiters.close();
-      await Promise.all([recorder?.close(), senders?.close()]);
+      await Promise.all([recorder?.close(), senders?.close(), refusedLeads.close()]);
       await store.close();
     },
   };

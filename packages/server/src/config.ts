@@ -49,6 +49,8 @@ export interface Config {
   readonly acceptsUrlTokens: boolean;
   /** Of times without an offset in leads that are sent or imported. */
   readonly timeZone: string;
+  /** Keep requests that send leads and are refused. */
+  readonly keepRefused: boolean;
   /** Record who polls and how far each has come. */
   readonly consumers: boolean;
   /** Accept webhook subscriptions and send their events. */
@@ -85,6 +87,7 @@ export function parseConfig(sources: ConfigSources): Config {
     intake: intake !== 'off',
     acceptsUrlTokens: intake === 'urls',
     timeZone: settings.read(VARIABLES.timeZone),
+    keepRefused: settings.read(VARIABLES.keepRefused),
     consumers: settings.read(VARIABLES.consumers),
     hooks: settings.read(VARIABLES.hooks),
     hookHosts: settings.readOptional(VARIABLES.hookHosts) ?? [],

@@ -18,8 +18,8 @@ import { parseTokenSource } from './token-source.ts';
 
 export type Verification =
   | { readonly kind: 'valid'; readonly token: VerifiedToken }
-  /** With the token if it was issued here. */
-  | { readonly kind: 'expired'; readonly token?: VerifiedToken }
+  /** Its signature is valid. */
+  | { readonly kind: 'expired'; readonly token: VerifiedToken }
   /** With what the token says if it is of a key that is not known here: it may have been removed. */
   | { readonly kind: 'invalid'; readonly unverifiedToken?: VerifiedToken | undefined };
 
@@ -40,7 +40,6 @@ const MAX_CACHED_BYTES = 30 * 1024 * 1024;
 const EXTERNAL_CLOCK_TOLERANCE_S = 5;
 
 const INVALID: Verification = { kind: 'invalid' };
-const EXPIRED: Verification = { kind: 'expired' };
 
 /** The claims of a token whose signature, issuer and audience are right. Its times are checked at each use. */
 interface TokenClaims {
@@ -67,6 +66,9 @@ const NO_RARE_CLAIMS: RareClaims = {
   keySet: undefined,
 };
 
+/** Of an expired token, which is not cached. */
+const NO_KEY_SET = {};
+
 export function makeVerifyToken({ keys, external, clock, maxCachedTokens }: TokenSources): VerifyToken {
   const cache = createTokenCache(maxCachedTokens);
   const findOwnVerifier = createOwnVerifiers(keys);
@@ -86,7 +88,8 @@ export function makeVerifyToken({ keys, external, clock, maxCachedTokens }: Toke
       return verification;
     } catch (error) {
       if (error instanceof TokenVerificationUnavailableError) throw error;
-      return error instanceof JWTExpired ? EXPIRED : refuse(token);
+      const expired = error instanceof JWTExpired ? readClaims(error.payload, NO_KEY_SET) : undefined;
+      return expired ? { kind: 'expired', token: toToken(expired) } : refuse(token);
     }
   }
 
@@ -176,16 +179,19 @@ function readClaims(claims: unknown, keySet: object | undefined): TokenClaims | 
 }
 
 function checkTimes(claims: TokenClaims, nowMs: number): Verification {
-  const { userId, tokenId, scopes, expiresAtS, rare } = claims;
-  const { source, timeZone, notBeforeS, keySet } = rare ?? NO_RARE_CLAIMS;
+  const { expiresAtS, rare } = claims;
+  const { notBeforeS, keySet } = rare ?? NO_RARE_CLAIMS;
   const nowS = Math.floor(nowMs / 1000);
-  const toleranceS = keySet ? EXTERNAL_CLOCK_TOLERANCE_S : 0;
+  const toleranceS = toleranceOf(keySet);
   if (notBeforeS > nowS + toleranceS) return INVALID;
-  const verified = { userId, tokenId, scopes, expiresAt: (expiresAtS + toleranceS) * 1000 };
-  if (expiresAtS <= nowS - toleranceS) return keySet ? EXPIRED : { kind: 'expired', token: verified };
-  if (!source && timeZone === undefined) return { kind: 'valid', token: verified };
-  return {
-    kind: 'valid',
-    token: { ...verified, ...(source && { source }), ...(timeZone !== undefined && { timeZone }) },
-  };
+  return { kind: expiresAtS <= nowS - toleranceS ? 'expired' : 'valid', token: toToken(claims) };
+}
+
+const toleranceOf = (keySet: object | undefined): number => (keySet ? EXTERNAL_CLOCK_TOLERANCE_S : 0);
+
+function toToken({ userId, tokenId, scopes, expiresAtS, rare }: TokenClaims): VerifiedToken {
+  const { source, timeZone, keySet } = rare ?? NO_RARE_CLAIMS;
+  const verified = { userId, tokenId, scopes, expiresAt: (expiresAtS + toleranceOf(keySet)) * 1000 };
+  if (!source && timeZone === undefined) return verified;
+  return { ...verified, ...(source && { source }), ...(timeZone !== undefined && { timeZone }) };
 }

@@ -127,6 +127,13 @@ export const VARIABLES = {
     meaning:
       'Time zone of times without an offset in leads that are sent or imported, such as `Europe/Paris`. A token can have another one (`token issue --time-zone`).',
   },
+  keepRefused: {
+    name: 'LEADTAP_KEEP_REFUSED',
+    default: 'on',
+    parse: values.parseOnOff,
+    meaning:
+      '`on`: keep requests that send leads and are refused, for 30 days, so that `leadtap leads refused` can accept them. `off`: keep none.',
+  },
   consumers: {
     name: 'LEADTAP_CONSUMERS',
     default: 'on',

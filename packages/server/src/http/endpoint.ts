@@ -47,6 +47,8 @@ export interface CallerEndpoint<Account extends CurrentAccount = CurrentAccount,
   /** What the client should do after a 503. Default: the text of the contract. */
   readonly unavailableDetail?: string;
   answer(exchange: Exchange, caller: Caller<Account>): P | Promise<P>;
+  /** A check of the caller has failed. May return another problem with the same code. */
+  onRejectedCaller?(exchange: Exchange, problem: ProblemError): ProblemError | Promise<ProblemError>;
 }
 
 export type Endpoint = OpenEndpoint | CallerEndpoint;
@@ -113,10 +115,25 @@ export function createHandler(
     const endpoint = endpointOf(exchange);
     if (!endpoint) throw methodNotAllowed(allowed);
     if (!('callers' in endpoint)) return endpoint.answer(exchange);
-    return andThen(endpoint.callers.identify(exchange), (caller) => {
+    return andThen(identify(endpoint, exchange), (caller) => {
       if (endpoint.body) exchange.mediaType = requireBody(request, endpoint.body);
       return endpoint.answer(exchange, caller);
     });
+  }
+
+  function identify(endpoint: CallerEndpoint, exchange: Exchange): Caller | Promise<Caller> {
+    const reject = async (error: unknown): Promise<never> => {
+      throw error instanceof ProblemError
+        ? ((await endpoint.onRejectedCaller?.(exchange, error)) ?? error)
+        : error;
+    };
+    if (!endpoint.onRejectedCaller) return endpoint.callers.identify(exchange);
+    try {
+      const caller = endpoint.callers.identify(exchange);
+      return isPromise(caller) ? caller.catch(reject) : caller;
+    } catch (error) {
+      return reject(error);
+    }
   }
 
   function respond(exchange: Exchange): void {

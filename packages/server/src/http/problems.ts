@@ -23,6 +23,8 @@ export interface ProblemParts {
   readonly token?: VerifiedToken | undefined;
   /** What an invalid token says that names a key which is not known here. Anybody can have written it. */
   readonly unverifiedToken?: VerifiedToken | undefined;
+  /** The request is kept for the operator. */
+  readonly isKept?: true;
 }
 
 /** An error response, by its code in the contract. */
@@ -39,6 +41,12 @@ export class ProblemError extends Error {
 
   get statusCode(): number {
     return PROBLEMS[this.code].status;
+  }
+
+  /** The same problem of a request that is kept, which a sentence at the end of its `detail` says. */
+  asKept(sentence: string): ProblemError {
+    const detail = `${this.parts.detail ?? PROBLEMS[this.code].detail} ${sentence}`;
+    return new ProblemError(this.code, { ...this.parts, detail, isKept: true });
   }
 }
 

@@ -3,10 +3,10 @@ import type { IncomingMessage } from 'node:http';
 import { LEADS_PATH, type LeadError, MAX_INTAKE_LEADS } from '@leadtap/contract';
 import type { VerifiedToken } from '../accounts/records.ts';
 import { addRateLimitHeaders, rateLimitExceeded } from '../http/authorize.ts';
-import { declaredBytes, readBody } from '../http/body.ts';
+import { declaredBytes, readBody, requireBody } from '../http/body.ts';
 import type { CallerEndpoint } from '../http/endpoint.ts';
 import { type Exchange, jsonPayload, type Payload } from '../http/exchange.ts';
-import { searchOf } from '../http/headers.ts';
+import { isConsoleRequest, searchOf } from '../http/headers.ts';
 import {
   type Accounts,
   type Caller,
@@ -21,10 +21,11 @@ import { isPromise, takeTurn } from '../lib/event-loop.ts';
 import type { WatchReserved } from '../lib/reserved.ts';
 import { INTAKE_LEAD_POLICIES, INTAKE_POLICIES, type Limiter, MemoryLimiter } from '../limits/limiter.ts';
 import { StoreUnavailableError } from '../sql/errors.ts';
-import { type IntakeContent, type IntakeOutcome, receiveLeads } from './accept.ts';
-import { idempotencyKeyOf, LEADS_BODY, parseBody, parseWebhook, type Upload, UploadBudget } from './body.ts';
+import { type IntakeOutcome, receiveLeads } from './accept.ts';
+import { idempotencyKeyOf, LEADS_BODY, type Upload, UploadBudget } from './body.ts';
+import { parseContent } from './content.ts';
+import { isKeptProblem, MAX_KEPT_BYTES, type RefusedLeadRecorder } from './refused-leads.ts';
 import type { SenderRecorder } from './sender-recorder.ts';
-import { contentOfWebhook } from './sources.ts';
 import type { IntakeStore } from './store.ts';
 
 /** The result of one request that sends leads, for metrics. */
@@ -54,6 +55,8 @@ export interface IntakeOptions extends IdentificationOptions {
   readonly limiter?: Limiter | undefined;
   /** Default: 30,000 leads a minute for each user, in the memory of this process. */
   readonly leadLimiter?: Limiter | undefined;
+  /** Keeps refused requests. Absent: they are not kept. */
+  readonly refusedLeads?: RefusedLeadRecorder | undefined;
   /** Receives one observation for each request, for metrics. */
   readonly observer?: IntakeObserver | undefined;
   /** Records who sends leads. Default: it is not recorded. */
@@ -87,6 +90,22 @@ function urlTokenOf({ url = '' }: IncomingMessage): string | undefined {
 /** Decoding 1 MiB takes 10 ms, so that only one body of more than this is decoded in a turn of the event loop. */
 const MAX_BYTES_DECODED_AT_ONCE = 16 * 1024;
 
+/** After the end of a token. */
+const KEPT_AFTER_EXPIRY_MS = 30 * 86_400_000;
+/** Before the user in the counts of uploads. No id contains a NUL. */
+const REJECTED = '\0rejected ';
+
+const typeOf = ({ headers }: IncomingMessage): string => headers['content-type'] ?? 'application/json';
+
+/** An invalid one has its problem of its own. */
+const keyOrNone = (request: IncomingMessage): string | undefined => {
+  try {
+    return idempotencyKeyOf(request);
+  } catch {
+    return undefined;
+  }
+};
+
 /** How often leads are checked and written again because the access level of their sender has changed meanwhile. */
 const MAX_TRIES = 5;
 
@@ -98,6 +117,8 @@ export function createIntakeEndpoint(
   const { store, observer, senders, clock = systemClock } = options;
   const { limiter = new MemoryLimiter(INTAKE_POLICIES, clock) } = options;
   const { leadLimiter = new MemoryLimiter(INTAKE_LEAD_POLICIES, clock) } = options;
+  const { refusedLeads } = options;
+  const expiredLimiter = new MemoryLimiter(INTAKE_POLICIES, clock);
   const uploadBudget = new UploadBudget(observer?.watchReserved);
   const leadTimes = new Map<string, LeadTimes>();
   const timesOf = ({ timeZone = options.timeZone ?? 'UTC' }: VerifiedToken): LeadTimes => {
@@ -126,28 +147,47 @@ export function createIntakeEndpoint(
   }
 
   async function receive(exchange: Exchange, caller: Caller, upload: Upload): Promise<IntakePayload> {
-    const { request, mediaType = 'application/json' } = exchange;
-    const { token } = caller;
+    const { request } = exchange;
     // Otherwise the account may change while the body arrives. The transaction checks it in any case.
     const hasArrived = request.complete;
-    const bytes = await readBody(exchange, LEADS_BODY);
+    const body = await readBody(exchange, LEADS_BODY);
     upload.complete();
-    let { user } = hasArrived ? caller : await callers.identifyAgain(exchange);
+    const { token } = caller;
+    let { companyId } = caller.user;
+    const sent = () => ({ companyId, token, body, idempotencyKey: keyOrNone(request) });
+    try {
+      const { user } = hasArrived ? caller : await callers.identifyAgain(exchange);
+      companyId = user.companyId;
+      const payload = await receiveBody(exchange, { token, user }, body);
+      refusedLeads?.noteAccepted(sent());
+      return payload;
+    } catch (error) {
+      const isKept = error instanceof ProblemError && isKeptProblem(error) && !isConsoleRequest(request);
+      throw isKept && refusedLeads
+        ? refusedLeads.keep({ ...sent(), mediaType: typeOf(request) }, error)
+        : error;
+    }
+  }
+
+  async function receiveBody(
+    exchange: Exchange,
+    { token, user: first }: Pick<Caller, 'token' | 'user'>,
+    bytes: Buffer,
+  ): Promise<IntakePayload> {
+    const { request, mediaType = 'application/json' } = exchange;
     const idempotencyKey = idempotencyKeyOf(request);
-    const contentType = request.headers['content-type'];
     const times = timesOf(token);
     const isLarge = bytes.length > MAX_BYTES_DECODED_AT_ONCE;
     if (isLarge) await takeTurn();
-    let content: IntakeContent;
-    if (token.source) {
-      const webhook = await parseWebhook(mediaType, bytes, contentType);
-      if (isLarge) await takeTurn();
-      content = contentOfWebhook(webhook, token.source, { historical: false, clock, times });
-    } else content = await parseBody(mediaType, bytes, contentType);
+    const content = await parseContent({ bytes, mediaType, contentType: typeOf(request) }, token.source, {
+      ...{ historical: false, clock, times },
+      pause: isLarge ? takeTurn : undefined,
+    });
     if (isLarge) await takeTurn();
     // Leads: 429, 422. One was counted before the body was read.
     const count = Array.isArray(content.value) ? Math.min(content.value.length, MAX_INTAKE_LEADS) : 1;
     await consumeLeads(exchange, token.userId, Math.max(0, count - 1), true);
+    let user = first;
     for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
       const outcome = await receiveLeads(content, {
         ...{ store, user, sender: token, idempotencyKey, clock, times },
@@ -173,6 +213,45 @@ export function createIntakeEndpoint(
     }
   }
 
+  /**
+   * Keeps a request whose token has expired or has another scope. Its body is read within the limits of other requests, but of
+   * counters of its own: an expired token must not use up those of a good one.
+   */
+  async function keepRejected(exchange: Exchange, problem: ProblemError): Promise<ProblemError> {
+    const { request } = exchange;
+    const token = exchange.token ?? problem.parts.token;
+    const declared = declaredBytes(request);
+    if (!refusedLeads?.mayKeep(declared) || !isKeptProblem(problem) || !token || isConsoleRequest(request))
+      return problem;
+    const { expiresAt = 0, userId } = token;
+    if (problem.code === 'token-expired') {
+      const verdict = expiredLimiter.consume(userId);
+      const { violated } = isPromise(verdict) ? await verdict : verdict;
+      if (violated.length > 0 || clock() - expiresAt > KEPT_AFTER_EXPIRY_MS) return problem;
+    }
+    const { isRevoked, user } = await accounts.revalidateFor(token);
+    if (isRevoked || user?.id !== userId) return problem;
+    let upload: Upload | undefined;
+    try {
+      const rule = { ...LEADS_BODY, maxBytes: MAX_KEPT_BYTES };
+      requireBody(request, rule);
+      upload = uploadBudget.open(`${REJECTED}${userId}`, declared ?? MAX_KEPT_BYTES, request.complete);
+      const body = await readBody(exchange, rule);
+      const { companyId } = user;
+      const idempotencyKey = keyOrNone(request);
+      return refusedLeads.keep(
+        { companyId, token, body, mediaType: typeOf(request), idempotencyKey },
+        problem,
+      );
+    } catch (error) {
+      // A body that cannot be read, or not now: the answer is the one that it is without it.
+      if (error instanceof ProblemError) return problem;
+      throw error;
+    } finally {
+      upload?.release();
+    }
+  }
+
   return {
     path: LEADS_PATH,
     methods: ['POST'],
@@ -180,6 +259,7 @@ export function createIntakeEndpoint(
     body: LEADS_BODY,
     unavailableDetail: UNAVAILABLE_DETAIL,
     answer,
+    ...(refusedLeads && { onRejectedCaller: keepRejected }),
     observe(ended, payload) {
       const { status, durationMs, problem } = ended;
       const { added = 0, updated = 0 } = payload ?? {};
@@ -190,7 +270,11 @@ export function createIntakeEndpoint(
         senders?.recordRequest(token, {
           status,
           leads: payload && added + updated,
-          refused: problem && { code: problem.code, errors: leadErrorsOf(problem), isKept: false },
+          refused: problem && {
+            code: problem.code,
+            errors: leadErrorsOf(problem),
+            isKept: problem.parts.isKept === true,
+          },
         });
     },
   };

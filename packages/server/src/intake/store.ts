@@ -1,6 +1,7 @@
 /** What leads over HTTP need of a database. */
 import type { LeadError, ProblemCode } from '@leadtap/contract';
 import type { VerifiedToken } from '../accounts/records.ts';
+import type { TokenKey } from '../accounts/token-key.ts';
 import type { LeadInput, LeadScope } from '../leads/record.ts';
 import type { PlacementProblem, ScopedWriteOptions, WrittenLead } from '../leads/store.ts';
 import type { PollStore } from '../poll/store.ts';
@@ -51,11 +52,9 @@ export interface IntakeStore extends PollStore {
   ): Promise<readonly (readonly PlacementProblem[])[]>;
 }
 
-/** Who sent a request: the tokens of a user that have no id count as one. */
-export interface SenderKey {
+/** Who sent a request. */
+export interface SenderKey extends TokenKey {
   readonly companyId: string;
-  readonly userId: string;
-  readonly tokenId: string | null;
 }
 
 /** A request that was refused, without its body. */

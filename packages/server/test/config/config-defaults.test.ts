@@ -19,6 +19,7 @@ test('an empty environment gives a configuration that works on one machine', () 
     metricsAddress: { host: '127.0.0.1', port: 9464 },
     console: true,
     intake: false,
+    keepRefused: true,
     acceptsUrlTokens: false,
     timeZone: 'UTC',
     consumers: true,

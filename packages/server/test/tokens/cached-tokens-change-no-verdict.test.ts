@@ -17,7 +17,7 @@ const isScope = (scope: unknown): scope is string | undefined =>
   scope === undefined || typeof scope === 'string';
 
 /** The verdict of jose without a cache, for an own token in its one spelling. */
-async function reference(token: string, nowMs: number): Promise<Verification> {
+async function reference(token: string, nowMs: number): Promise<Partial<Verification>> {
   const parts = token.split('.');
   if (parts.some((part) => Buffer.from(part, 'base64url').toString('base64url') !== part))
     return { kind: 'invalid' };

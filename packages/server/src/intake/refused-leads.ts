@@ -1,0 +1,284 @@
+/** Keeps requests that were refused, off the path of the requests: in memory, written in batches. */
+import { hash } from 'node:crypto';
+import type { LeadError } from '@leadtap/contract';
+import type { VerifiedToken } from '../accounts/records.ts';
+import { tokenKeyOf } from '../accounts/token-key.ts';
+import type { ProblemError } from '../http/problems.ts';
+import { hashKey } from './idempotency.ts';
+import type { AcceptedRequest, RefusedLeadStore, RefusedLeadWithBody, SenderKey } from './store.ts';
+
+/** Of the body of a request that is kept. */
+export const MAX_KEPT_BYTES = 64 * 1024;
+
+/** At the end of the `detail` of a problem. */
+export const KEPT_DETAIL =
+  'This request is kept for 30 days: the operator can accept it with `leadtap leads refused`.';
+
+export interface RefusedLeadOptions {
+  readonly clock: () => number;
+  /** Makes ids that sort by this time. */
+  readonly createId: (now: number) => string;
+  /** False: nothing is kept. */
+  readonly isOn: boolean;
+  readonly log?: { warn(line: object, message: string): void };
+}
+
+/** A request as it was sent. */
+export interface SentRequest {
+  readonly companyId: string;
+  readonly token: VerifiedToken;
+  readonly body: Buffer;
+  /** The header `Content-Type`. */
+  readonly mediaType: string;
+  readonly idempotencyKey: string | undefined;
+}
+
+const FLUSH_MS = 20;
+/** After a transaction that has failed. */
+const RETRY_MS = 1000;
+/** A database that hangs must not delay the stop. */
+const MAX_CLOSE_MS = 2000;
+/** Of all companies, and of one. What is refused beyond is not kept. */
+const MAX_QUEUED_BYTES = 16 * 1024 * 1024;
+const MAX_QUEUED_BYTES_OF_COMPANY = 4 * 1024 * 1024;
+/** What a row takes besides its body, in the queue. */
+const ROW_BYTES = 4096;
+/** SQLite answers no poll meanwhile: some milliseconds. */
+const MAX_BYTES_PER_TRANSACTION = 512 * 1024;
+/** A further one is forgotten: its row stays. */
+const MAX_ACCEPTED = 20_000;
+const MAX_ACCEPTED_PER_TRANSACTION = 1000;
+const HOUR_MS = 3_600_000;
+const KEEP_MS = 30 * 24 * HOUR_MS;
+const MAX_KEPT_ERRORS = 50;
+const MAX_DETAIL_LENGTH = 500;
+/** A header that can be stored and read again. */
+const MEDIA_TYPE = /^[ -~]{1,500}$/;
+
+const senderText = ({ companyId, userId, tokenId }: SenderKey): string =>
+  `${companyId}\0${userId}\0${tokenId ?? ''}`;
+
+export class RefusedLeadRecorder {
+  readonly #store: RefusedLeadStore;
+  readonly #options: RefusedLeadOptions;
+  /** By company, then by sender and body. */
+  readonly #queued = new Map<string, Map<string, RefusedLeadWithBody>>();
+  readonly #bytesOfCompany = new Map<string, number>();
+  #bytes = 0;
+  #accepted: AcceptedRequest[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #pruning: NodeJS.Timeout | undefined;
+  /** Writes run one after the other. */
+  #lastWrite: Promise<void> = Promise.resolve();
+  #hasFailed = false;
+  #isClosed = false;
+
+  constructor(store: RefusedLeadStore, options: RefusedLeadOptions) {
+    this.#store = store;
+    this.#options = options;
+  }
+
+  /** Deletes rows that are too old, now and every hour. */
+  start(): void {
+    const prune = () =>
+      this.#enqueue(async () => {
+        await this.#store.prune(this.#options.clock() - KEEP_MS);
+      });
+    prune();
+    this.#pruning = setInterval(prune, HOUR_MS).unref();
+  }
+
+  /** Whether a body of this size may be kept. Undefined: of unknown size. */
+  mayKeep(bytes: number | undefined): boolean {
+    return this.#options.isOn && !this.#isClosed && (bytes ?? 0) <= MAX_KEPT_BYTES;
+  }
+
+  /** Takes the request into the queue. Returns the problem for its response, which says so. */
+  keep(request: SentRequest, problem: ProblemError): ProblemError {
+    return this.#add(request, problem) ? problem.asKept(KEPT_DETAIL) : problem;
+  }
+
+  #add({ companyId, token, body, mediaType, idempotencyKey }: SentRequest, problem: ProblemError): boolean {
+    if (!this.mayKeep(body.length) || !MEDIA_TYPE.test(mediaType)) return false;
+    const sender = { companyId, ...tokenKeyOf(token) };
+    const ofCompany = this.#queued.get(companyId) ?? new Map<string, RefusedLeadWithBody>();
+    const now = this.#options.clock();
+    const bodyHash = hash('sha256', body);
+    const key = `${senderText(sender)}\0${bodyHash}`;
+    const known = ofCompany.get(key);
+    if (!known && !this.#hasRoomFor(companyId, body.length)) return false;
+    const added: RefusedLeadWithBody = {
+      ...sender,
+      id: known?.id ?? this.#options.createId(now),
+      source: token.source?.name ?? null,
+      answerMap: token.source?.map ?? null,
+      timeZone: token.timeZone ?? null,
+      receivedAt: known?.receivedAt ?? now,
+      lastAt: now,
+      times: (known?.times ?? 0) + 1,
+      code: problem.code,
+      errors: keptErrors(problem),
+      mediaType,
+      body,
+      bodyHash,
+      keyHash:
+        idempotencyKey === undefined ? (known?.keyHash ?? null) : hashKey(companyId, token, idempotencyKey),
+    };
+    ofCompany.set(key, added);
+    this.#queued.set(companyId, ofCompany);
+    if (!known) this.#count(companyId, body.length + ROW_BYTES);
+    this.#schedule(FLUSH_MS);
+    return true;
+  }
+
+  /** The leads of this request were written: an earlier attempt that was refused is not needed any more. */
+  noteAccepted({ companyId, token, body, idempotencyKey }: Omit<SentRequest, 'mediaType'>): void {
+    if (this.#isClosed) return;
+    const keyHash = idempotencyKey === undefined ? null : hashKey(companyId, token, idempotencyKey);
+    if (body.length > MAX_KEPT_BYTES && keyHash === null) return;
+    const accepted = { companyId, bodyHash: hash('sha256', body), keyHash };
+    const ofCompany = this.#queued.get(companyId);
+    for (const [key, refused] of ofCompany ?? [])
+      if (refused.bodyHash === accepted.bodyHash || (keyHash !== null && refused.keyHash === keyHash))
+        this.#take(companyId, key);
+    if (this.#accepted.length < MAX_ACCEPTED) this.#accepted.push(accepted);
+    this.#schedule(FLUSH_MS);
+  }
+
+  /** Writes what is queued. Does not reject. */
+  flush(): Promise<void> {
+    return this.#enqueue(() => this.#writeAll());
+  }
+
+  /** Writes once more, and waits for it for 2 seconds at most. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    clearInterval(this.#pruning);
+    let limit: NodeJS.Timeout | undefined;
+    const timeout = new Promise<void>((resolve) => {
+      limit = setTimeout(resolve, MAX_CLOSE_MS);
+    });
+    await Promise.race([this.flush(), timeout]);
+    clearTimeout(limit);
+  }
+
+  #hasRoomFor(companyId: string, bytes: number): boolean {
+    const added = bytes + ROW_BYTES;
+    const ofCompany = this.#bytesOfCompany.get(companyId) ?? 0;
+    return this.#bytes + added <= MAX_QUEUED_BYTES && ofCompany + added <= MAX_QUEUED_BYTES_OF_COMPANY;
+  }
+
+  #count(companyId: string, bytes: number): void {
+    this.#bytes += bytes;
+    const ofCompany = (this.#bytesOfCompany.get(companyId) ?? 0) + bytes;
+    if (ofCompany > 0) this.#bytesOfCompany.set(companyId, ofCompany);
+    else this.#bytesOfCompany.delete(companyId);
+  }
+
+  #take(companyId: string, key: string): RefusedLeadWithBody | undefined {
+    const ofCompany = this.#queued.get(companyId);
+    const taken = ofCompany?.get(key);
+    if (!ofCompany || !taken) return undefined;
+    ofCompany.delete(key);
+    if (ofCompany.size === 0) this.#queued.delete(companyId);
+    this.#count(companyId, -taken.body.length - ROW_BYTES);
+    return taken;
+  }
+
+  #schedule(ms: number): void {
+    if (this.#isClosed) return;
+    this.#timer ??= setTimeout(() => {
+      void this.#enqueue(() => this.#writeBatch()).then(() => {
+        this.#timer = undefined;
+        if (this.#bytes > 0 || this.#accepted.length > 0)
+          this.#schedule(this.#hasFailed ? RETRY_MS : FLUSH_MS);
+      });
+    }, ms).unref();
+  }
+
+  #enqueue(work: () => Promise<void>): Promise<void> {
+    this.#lastWrite = this.#lastWrite.then(async () => {
+      try {
+        await work();
+        this.#hasFailed = false;
+      } catch (error) {
+        if (!this.#hasFailed) this.#options.log?.warn({ err: error }, 'refused requests could not be kept');
+        this.#hasFailed = true;
+      }
+    });
+    return this.#lastWrite;
+  }
+
+  async #writeAll(): Promise<void> {
+    while (this.#bytes > 0 || this.#accepted.length > 0) await this.#writeBatch();
+  }
+
+  /** What was accepted goes first: a request that was refused after it stays. */
+  async #writeBatch(): Promise<void> {
+    const accepted = this.#accepted.slice(0, MAX_ACCEPTED_PER_TRANSACTION);
+    if (accepted.length > 0) await this.#store.removeAccepted(accepted);
+    this.#accepted = this.#accepted.slice(accepted.length);
+    const refused = this.#takeBatch();
+    if (refused.length === 0) return;
+    try {
+      await this.#store.record(refused);
+    } catch (error) {
+      for (const one of refused) this.#putBack(one);
+      throw error;
+    }
+  }
+
+  /** The companies take turns: one that still has requests is moved to the end, where the loop comes to it again. */
+  #takeBatch(): RefusedLeadWithBody[] {
+    const batch: RefusedLeadWithBody[] = [];
+    let bytes = 0;
+    for (const [companyId, ofCompany] of this.#queued) {
+      if (bytes >= MAX_BYTES_PER_TRANSACTION) break;
+      const [key = ''] = ofCompany.keys();
+      const taken = this.#take(companyId, key);
+      if (!taken) continue;
+      batch.push(taken);
+      bytes += taken.body.length + ROW_BYTES;
+      if (ofCompany.size === 0) continue;
+      this.#queued.delete(companyId);
+      this.#queued.set(companyId, ofCompany);
+    }
+    return batch;
+  }
+
+  /** After a transaction that has failed. The same request may have been refused again meanwhile, or accepted. */
+  #putBack(refused: RefusedLeadWithBody): void {
+    const { companyId, bodyHash, keyHash, body } = refused;
+    const isAccepted = this.#accepted.some(
+      (one) =>
+        one.companyId === companyId &&
+        (one.bodyHash === bodyHash || (keyHash !== null && one.keyHash === keyHash)),
+    );
+    if (isAccepted) return;
+    const ofCompany = this.#queued.get(companyId) ?? new Map<string, RefusedLeadWithBody>();
+    const key = `${senderText(refused)}\0${bodyHash}`;
+    const known = ofCompany.get(key);
+    const merged = known && { ...known, receivedAt: refused.receivedAt, times: known.times + refused.times };
+    ofCompany.set(key, merged ?? refused);
+    this.#queued.set(companyId, ofCompany);
+    if (!known) this.#count(companyId, body.length + ROW_BYTES);
+  }
+}
+
+/** Quoted texts in details are values of the body, or names that `field` has as well. */
+const QUOTED = /"(?:[^"\\]|\\.)*"?/g;
+
+/** The errors without values of the body: they are shown in lists. */
+const keptErrors = ({ parts: { errors = [] } }: ProblemError): LeadError[] =>
+  errors
+    .slice(0, MAX_KEPT_ERRORS)
+    .flatMap((error) =>
+      'index' in error
+        ? [{ ...error, detail: error.detail.replace(QUOTED, '"…"').slice(0, MAX_DETAIL_LENGTH) }]
+        : [],
+    );
+
+/** Whether a request with this problem is kept: a repetition would get it again. */
+export const isKeptProblem = ({ code, statusCode }: ProblemError): boolean =>
+  statusCode === 422 || code === 'token-expired' || code === 'insufficient-scope';

@@ -1,0 +1,305 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { LEADS_PATH } from '@leadtap/contract';
+import { issueToken, type TokenScope } from 'leadtap';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { sendBody, sendLeads, startIntake } from '../../../testing/harness/intake.ts';
+import { manualClock } from '../../../testing/harness/manual-clock.ts';
+import { issuedToken } from '../../../testing/harness/organisation.ts';
+import type { TestService } from '../../../testing/harness/service.ts';
+import { shareService } from '../../../testing/harness/shared-service.ts';
+import { KEPT_DETAIL } from '../../src/intake/refused-leads.ts';
+import { makeKey, sign, startIdentityProvider } from '../tokens/support/identity-provider.ts';
+
+const DAY_MS = 86_400_000;
+const INTAKE = { env: { LEADTAP_INTAKE: 'on' } };
+
+interface Token {
+  readonly userId?: string;
+  readonly tokenId?: string;
+  readonly scopes?: readonly TokenScope[];
+  /** How long ago the token has ended. Default: it has not. */
+  readonly endedMs?: number;
+  readonly source?: { readonly name: string; readonly map: Readonly<Record<string, string>> };
+  readonly timeZone?: string;
+}
+
+const issue = (
+  { service: { keys } }: TestService,
+  { userId = 'boss', tokenId = randomUUID(), scopes = ['leads:write'], endedMs = -DAY_MS, ...rest }: Token,
+): Promise<string> =>
+  issueToken(keys, {
+    ...{ userId, tokenId, scopes, issuedAt: Date.now() - 60 * DAY_MS, expiresAt: Date.now() - endedMs },
+    ...rest,
+  });
+
+async function post(
+  { url }: TestService,
+  token: string,
+  body: string,
+  headers: Readonly<Record<string, string>> = {},
+) {
+  const answer = await fetch(`${url}${LEADS_PATH}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
+    body,
+  });
+  const { code, detail = '' } = (await answer.json()) as { readonly code?: string; readonly detail?: string };
+  return { status: answer.status, code, saysKept: detail.endsWith(` ${KEPT_DETAIL}`) };
+}
+
+/** What is kept of a token, or of all. */
+async function keptOf({ service, store }: TestService, tokenId?: string) {
+  await service.refusedLeads.flush();
+  const all = await store.refusedLeads.list({ limit: 5000 });
+  return all.filter((row) => tokenId === undefined || row.tokenId === tokenId);
+}
+
+const INVALID = '{"firstName":"Ada","mail":"ada@example.com"}';
+const VALID = '{"firstName":"Ada"}';
+const bodyOf = (bytes: number): string => `{"mail":"${'x'.repeat(bytes - 11)}"}`;
+
+/** Token, body, headers, status, code, and whether it is kept. */
+const REQUESTS: readonly (readonly [
+  name: string,
+  token: Token,
+  body: string,
+  headers: Readonly<Record<string, string>>,
+  outcome: string,
+  isKept: boolean,
+])[] = [
+  ['an unknown field', {}, INVALID, {}, '422 invalid-lead', true],
+  [
+    'a place outside of the access level',
+    { userId: 'seller' },
+    '{"firstName":"A","branchId":"south"}',
+    {},
+    '422 invalid-lead',
+    true,
+  ],
+  ['a body of 64 KiB', {}, bodyOf(65_536), {}, '422 invalid-lead', true],
+  ['a larger body', {}, bodyOf(65_537), {}, '422 invalid-lead', false],
+  [
+    'a webhook of another service',
+    { source: { name: 'tally', map: {} } },
+    VALID,
+    {},
+    '422 invalid-lead',
+    true,
+  ],
+  ['an expired token', { endedMs: 1000 }, VALID, {}, '401 token-expired', true],
+  ['a token that has ended 29 days ago', { endedMs: 29 * DAY_MS }, VALID, {}, '401 token-expired', true],
+  ['a token that has ended 31 days ago', { endedMs: 31 * DAY_MS }, VALID, {}, '401 token-expired', false],
+  ['a large body with an expired token', { endedMs: 1000 }, bodyOf(65_537), {}, '401 token-expired', false],
+  [
+    'an expired token of a user who does not exist',
+    { endedMs: 1000, userId: 'stranger' },
+    VALID,
+    {},
+    '401 token-expired',
+    false,
+  ],
+  ['an expired token with bytes that are no text', { endedMs: 1000 }, '\0"', {}, '401 token-expired', true],
+  [
+    'an expired token with another media type',
+    { endedMs: 1000 },
+    VALID,
+    { 'content-type': 'text/plain' },
+    '401 token-expired',
+    false,
+  ],
+  ['a token that may not send leads', { scopes: ['leads:read'] }, VALID, {}, '403 insufficient-scope', true],
+  [
+    'the same for a user who does not exist',
+    { scopes: ['leads:read'], userId: 'stranger' },
+    VALID,
+    {},
+    '404 user-not-found',
+    false,
+  ],
+  ['text that is no JSON', {}, '{', {}, '400 malformed-request', false],
+  ['another media type', {}, VALID, { 'content-type': 'text/plain' }, '415 unsupported-media-type', false],
+  ['a malformed key', {}, INVALID, { 'idempotency-key': 'é' }, '400 malformed-request', false],
+  ['a person in the console', {}, INVALID, { 'leadtap-client': 'console' }, '422 invalid-lead', false],
+];
+
+describe('a refused request', () => {
+  const service = shareService(INTAKE);
+
+  it.each(REQUESTS)('%s', async (_name, token, body, headers, outcome, isKept) => {
+    const tokenId = randomUUID();
+    const answer = await post(service(), await issue(service(), { tokenId, ...token }), body, headers);
+    expect({ ...answer, status: `${answer.status} ${answer.code}` }).toMatchObject({
+      status: outcome,
+      saysKept: isKept,
+    });
+    const kept = await keptOf(service(), tokenId);
+    expect(kept).toHaveLength(isKept ? 1 : 0);
+    const [row] = kept;
+    if (!row) return;
+    expect(row).toMatchObject({
+      companyId: 'acme',
+      userId: token.userId ?? 'boss',
+      code: answer.code,
+      times: 1,
+    });
+    const found = await service().store.refusedLeads.find(row.id);
+    expect(found?.body.toString()).toBe(body);
+    expect(found?.mediaType).toBe('application/json');
+  });
+
+  it('keeps names of fields, and no value in its errors', async () => {
+    const tokenId = randomUUID();
+    const lead = {
+      mail: 'a',
+      email: 'secret@',
+      branchId: 'secret "x',
+      statusValue: 'SECRET',
+      customFields: 'secret',
+    };
+    await post(service(), await issue(service(), { tokenId }), JSON.stringify([lead, { id: 'secret' }]));
+    const [row] = await keptOf(service(), tokenId);
+    expect(row?.errors.map(({ index, field }) => [index, field])).toEqual(
+      expect.arrayContaining([
+        [0, 'mail'],
+        [0, 'email'],
+        [0, 'branchId'],
+        [0, 'statusValue'],
+      ]),
+    );
+    expect(JSON.stringify(row)).not.toMatch(/secret/i);
+  });
+
+  it('keeps what its token says of the body', async () => {
+    const tokenId = randomUUID();
+    const source = { name: 'form', map: { Mél: 'email' } };
+    const token = { tokenId, source, timeZone: 'Europe/Paris', endedMs: 1000 };
+    await service().store.recordTokens([{ ...issuedToken('boss', tokenId), name: 'Web form' }]);
+    const body = new FormData();
+    body.set('Mél', 'ada@example.com');
+    const { url } = service();
+    const authorization = `Bearer ${await issue(service(), token)}`;
+    await fetch(`${url}${LEADS_PATH}`, { method: 'POST', headers: { authorization }, body });
+    expect(await keptOf(service(), tokenId)).toMatchObject([
+      {
+        ...{ source: 'form', answerMap: source.map, timeZone: 'Europe/Paris', sender: 'Web form' },
+        mediaType: expect.stringMatching(/^multipart\/form-data; boundary=/),
+      },
+    ]);
+  });
+});
+
+it('an expired token of an identity provider is kept, and a forged or revoked one is not', async () => {
+  const [key, other] = [await makeKey('ES256', 'a'), await makeKey('ES256', 'a')];
+  const provider = await startIdentityProvider(key);
+  const test = await startIntake({ env: provider.env });
+  const exp = Math.floor(Date.now() / 1000) - 60;
+  const claims = { exp, scope: 'leads:write' };
+  const answers = [];
+  for (const token of [
+    await sign(key, { ...claims, jti: 'good' }),
+    await sign(key, claims),
+    await sign(other, { ...claims, jti: 'forged' }),
+    await sign(key, { ...claims, jti: 'foreign', aud: 'another' }),
+    await sign(key, { ...claims, jti: 'revoked' }),
+  ]) {
+    if (answers.length === 4) await test.store.revokeToken('revoked');
+    answers.push(await post(test, token, INVALID));
+  }
+  expect(answers.map(({ code, saysKept }) => [code, saysKept])).toEqual([
+    ['token-expired', true],
+    ['token-expired', true],
+    ['token-invalid', false],
+    ['token-invalid', false],
+    ['token-expired', false],
+  ]);
+  expect((await keptOf(test)).map(({ tokenId }) => tokenId)).toEqual(['good', null]);
+});
+
+describe('a request that is sent again', () => {
+  const send = (test: TestService, body: string, key?: string, tokenId = 'form') =>
+    sendBody(test, body, { tokenId, ...(key !== undefined && { headers: { 'idempotency-key': key } }) });
+
+  it('counts up, and goes when the same body or key is accepted, on any instance', async () => {
+    const test = await startIntake();
+    const other = await startIntake({ beside: test });
+    const PLACE = '{"firstName":"Ada","branchId":"new"}';
+    for (const instance of [test, other, test]) {
+      expect((await send(instance, PLACE)).status).toBe(422);
+      await instance.service.refusedLeads.flush();
+    }
+    await send(test, INVALID, 'key 1');
+    await send(test, '{"x":1}', 'key 2');
+    expect((await keptOf(test)).map(({ times }) => times)).toEqual([3, 1, 1]);
+    // The operator adds the branch. Other senders may send the same body as well.
+    const branches = [{ id: 'new', name: 'New', departments: [] }];
+    await test.store.applyOrganisation({ companies: [{ id: 'acme', name: 'Acme', branches, users: [] }] });
+    expect((await send(other, PLACE, undefined, 'second form')).status).toBe(201);
+    expect((await send(other, VALID, 'key 1')).status).toBe(201);
+    expect((await send(other, VALID, 'key 2', 'second form')).status).toBe(201);
+    await other.service.refusedLeads.flush();
+    expect((await keptOf(test)).map(({ errors }) => errors[0]?.field)).toEqual(['x']);
+  });
+
+  it('goes before it was written, and stays if it was refused after it was accepted', async () => {
+    const test = await startIntake();
+    const token = await issue(test, { tokenId: 'old', endedMs: 1000 });
+    await post(test, token, VALID);
+    await sendBody(test, VALID);
+    expect(await keptOf(test)).toEqual([]);
+    await post(test, token, VALID);
+    await sendBody(test, VALID);
+    await post(test, token, VALID);
+    expect(await keptOf(test)).toHaveLength(1);
+  });
+});
+
+it('LEADTAP_KEEP_REFUSED=off keeps none', async () => {
+  const test = await startIntake({ env: { LEADTAP_KEEP_REFUSED: 'off' } });
+  expect(await post(test, await issue(test, {}), INVALID)).toMatchObject({ status: 422, saysKept: false });
+  expect(await post(test, await issue(test, { endedMs: 1000 }), VALID)).toMatchObject({ saysKept: false });
+  expect(await keptOf(test)).toEqual([]);
+});
+
+describe('an expired token', () => {
+  it('is kept 600 times a minute, and uses up nothing of a good one', async () => {
+    const clock = manualClock(new Date().toISOString());
+    const test = await startIntake({ clock, env: { LEADTAP_TRUST_PROXY: '1' } });
+    const token = await issue(test, { tokenId: 'old', endedMs: 1000 });
+    // From many addresses, because tokens that were refused are limited by address.
+    const sendAll = (count: number) =>
+      Promise.all(
+        Array.from({ length: count }, (_, index) =>
+          post(test, token, VALID, { 'x-forwarded-for': `192.0.2.${index % 200}` }),
+        ),
+      );
+    const answers = [];
+    for (let i = 0; i < 4; i += 1) answers.push(...(await sendAll(151)));
+    expect(answers.map(({ status }) => status)).toEqual(Array(604).fill(401));
+    expect(answers.filter(({ saysKept }) => saysKept)).toHaveLength(600);
+    expect(await keptOf(test)).toMatchObject([{ times: 600 }]);
+    expect((await sendLeads(test, { firstName: 'Ada' })).status).toBe(201);
+  });
+
+  it('has 8 unfinished uploads at most, which are not those of a good one', async () => {
+    const test = await startIntake();
+    const { hostname, port } = new URL(test.url);
+    const open = async (token: string): Promise<string> => {
+      const socket = connect(Number(port), hostname);
+      onTestFinished(() => void socket.destroy());
+      const lines = [
+        'POST /leads HTTP/1.1',
+        ...['Host: x', 'Content-Type: application/json', 'Content-Length: 19', 'Expect: 100-continue'],
+        `Authorization: Bearer ${token}`,
+      ];
+      socket.write(`${lines.join('\r\n')}\r\n\r\n`);
+      return String((await once(socket, 'data'))[0]);
+    };
+    const expired = await issue(test, { endedMs: 1000 });
+    const answers: string[] = [];
+    for (let i = 0; i < 9; i += 1) answers.push((await open(expired)).slice(9, 12));
+    expect(answers).toEqual([...Array(8).fill('100'), '401']);
+    expect((await open(await issue(test, {}))).slice(9, 12)).toBe('100');
+  });
+});
