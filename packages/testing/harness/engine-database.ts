@@ -13,6 +13,13 @@ export interface EngineDatabase {
   setSchemaVersion(version: number): Promise<void>;
   /** Deletes a lead as an operator does, with plain SQL. */
   deleteLead(companyId: string, id: string): Promise<void>;
+  /** Moves a lead to a branch, or to none, as an operator does: with plain SQL. `beforeCommit` runs in its transaction if the database lets others work meanwhile. */
+  moveLead(
+    companyId: string,
+    id: string,
+    branchId: string | null,
+    beforeCommit?: () => Promise<void>,
+  ): Promise<void>;
   /** Adds a constraint of the operator's to the table of leads. */
   addCheck(name: string, condition: string): Promise<void>;
   /** Takes the lock that a writer of a company's leads holds until it commits, and gives what lets go of it. */

@@ -68,6 +68,16 @@ export async function makePostgresDatabase(
     stopClock: (at) => clock.stop(at),
     setSchemaVersion: (version) => setSchemaVersion(url, version),
     deleteLead: (companyId, id) => deleteLead(url, companyId, id),
+    moveLead: async (companyId, id, branchId, beforeCommit) => {
+      const client = await connect(url);
+      await client.query('BEGIN');
+      await client.query('UPDATE leadtap.leads SET branch_id = $3 WHERE company_id = $1 AND id = $2', [
+        ...[companyId, id, branchId],
+      ]);
+      await beforeCommit?.();
+      await client.query('COMMIT');
+      await client.end();
+    },
     addCheck: async (name, condition) => {
       const client = await connect(url);
       await client.query(`ALTER TABLE leadtap.leads ADD CONSTRAINT ${name} CHECK (${condition})`);

@@ -16,6 +16,7 @@ export async function makeSqliteDatabase(
     stopClock: async () => undefined,
     setSchemaVersion: async (version) => setSchemaVersion(file, version),
     deleteLead: async (companyId, id) => deleteLead(file, companyId, id),
+    moveLead: async (companyId, id, branchId) => moveLead(file, companyId, id, branchId),
     addCheck: async (name, condition) => {
       // SQLite adds one only together with a column.
       const connection = new Connection(file);
@@ -30,6 +31,15 @@ function deleteLead(file: string, companyId: string, id: string): void {
   const connection = new Connection(file);
   connection.exec('PRAGMA busy_timeout = 5000');
   connection.prepare('DELETE FROM leads WHERE company_id = ? AND id = ?').run(companyId, id);
+  connection.close();
+}
+
+function moveLead(file: string, companyId: string, id: string, branchId: string | null): void {
+  const connection = new Connection(file);
+  connection.exec('PRAGMA busy_timeout = 5000');
+  connection
+    .prepare('UPDATE leads SET branch_id = ?, department_id = NULL WHERE company_id = ? AND id = ?')
+    .run(branchId, companyId, id);
   connection.close();
 }
 

@@ -2,9 +2,10 @@
 import type { VerifiedToken } from '../accounts/records.ts';
 import { TokenBatches } from '../accounts/token-batches.ts';
 import { storableExpiry } from '../accounts/token-key.ts';
+import type { LeadScope } from '../leads/record.ts';
 import { laterOf, MIN_TIME } from '../lib/clock.ts';
 import type { EndedPoll, PollRecorder } from '../poll/store.ts';
-import { type ConsumerKey, type ConsumerStore, MIN_DOWNTIME_MS, type PollSummary } from './store.ts';
+import { type ConsumerKey, type ConsumerStore, MIN_DOWNTIME_MS, type PollSummary, type SentPage } from './store.ts';
 
 export interface RecorderOptions {
   readonly clock: () => number;
@@ -17,16 +18,22 @@ export interface RecorderOptions {
 }
 
 /** The polls of a consumer. */
-type Entry = { -readonly [Key in keyof Omit<PollSummary, 'sent' | 'writtenAt'>]: PollSummary[Key] } & {
+type Entry = {
+  -readonly [Key in keyof Omit<PollSummary, 'sent' | 'sentPages' | 'writtenAt'>]: PollSummary[Key];
+} & {
   mustBeIssued: boolean;
   /** As in `PollSummary`, but from before all times instead of null. */
   sent: readonly { after: number; through: number }[];
+  sentPages: readonly SentPage[];
 };
 
 /** Of an entry. Further ones count as not sent. */
 const MAX_RANGES = 9;
 /** One array for all entries: most polls are empty. */
 const NOTHING_SENT: Entry['sent'] = [];
+const NO_PAGES: Entry['sentPages'] = [];
+/** Of an entry. Moved leads of further ones count as not sent. */
+const MAX_PAGES = 100;
 /** The database is tried so often after a 503. */
 const RETRY_MS = 1000;
 const REFUSED = 401;
@@ -144,6 +151,7 @@ const createEntry = ({ userId, tokenId }: ConsumerKey, mustBeIssued: boolean): E
   confirmedThrough: null,
   deliveredThrough: null,
   sent: NOTHING_SENT,
+  sentPages: NO_PAGES,
 });
 
 /** The last poll is now, and its token may be another one. */
@@ -167,12 +175,13 @@ function toSummary(entry: Entry, writtenAt: number): PollSummary {
     confirmedThrough: entry.confirmedThrough,
     deliveredThrough: entry.deliveredThrough,
     sent: entry.sent.map(({ after, through }) => ({ after: after < MIN_TIME ? null : after, through })),
+    sentPages: entry.sentPages,
   };
 }
 
 function addPage(
   entry: Entry,
-  { since, readAt, leads, isFull, isSent }: NonNullable<EndedPoll['page']>,
+  { scope, since, readAt, leads, isFull, isSent }: NonNullable<EndedPoll['page']>,
 ): void {
   if (since !== undefined && since >= MIN_TIME)
     entry.confirmedThrough = laterOf(entry.confirmedThrough, confirmedBy(since, readAt, leads.count));
@@ -182,6 +191,14 @@ function addPage(
   // Without `since`, the newest lead is first, and a page that is not full has all leads.
   const before = isFull ? leads.last - 1 : Number.NEGATIVE_INFINITY;
   addSent(entry, since ?? before, newest);
+  addSentPage(entry, scope, leads.createdAt);
+}
+
+function addSentPage(entry: Entry, scope: LeadScope, createdAt: readonly number[]): void {
+  if (scope.level === 'COMPANY' || entry.sentPages.length === MAX_PAGES) return;
+  // A client without `since` gets the same cached page again and again.
+  if (entry.sentPages.at(-1)?.createdAt !== createdAt)
+    entry.sentPages = [...entry.sentPages, { scope, createdAt }];
 }
 
 function addSent(entry: Entry, after: number, through: number): void {

@@ -17,6 +17,7 @@ import {
   type TaskOptions,
 } from '../sql/sql.ts';
 import { keepGapsWithLeads, mergePolls, startOfFirstPolls } from './merge-polls.ts';
+import { findMissed, prepareMovedLeads, recordReceived } from './moved-leads.ts';
 import {
   type Consumer,
   type ConsumerKey,
@@ -28,6 +29,7 @@ import {
   type Gap,
   MIN_DOWNTIME_MS,
   type PollSummary,
+  positionOf,
   REVOKED_KEPT_MS,
   type TokenEnd,
 } from './store.ts';
@@ -190,6 +192,7 @@ const prepareSql = (dialect: Dialect) => {
   const gaps = dialect.rows('$1', { number: 'integer', userId: 'text', after: 'time', through: 'time' });
   return {
     ...prepareTokenRows(dialect, CONSUMERS),
+    moved: prepareMovedLeads(dialect),
     /** The newest lead of each gap that the user may see. */
     newestInGaps: `
       SELECT g.number, leadtap.to_ms(${selectVisibleLeads(
@@ -222,23 +225,55 @@ interface ListedRow extends StoredConsumer, Omit<PollingUser, 'id'> {
   readonly unconfirmedSince: number | null;
 }
 
+/** Moved leads of each consumer that are examined. Users who see the whole company need no query. */
+const MIN_EXAMINED = 100;
+
+function* findMissedOf(
+  sql: Statements,
+  rows: readonly ListedRow[],
+  maxLeads: number,
+): SqlTask<Map<ListedRow, readonly number[]>> {
+  const examined = rows.flatMap((row) => {
+    const through = positionOf(row);
+    if (row.accessLevel === 'COMPANY' || through === null) return [];
+    return [{ row, userId: row.userId, tokenId: row.tokenId, after: null, through }];
+  });
+  const queries = examined.map(({ row: _, ...one }) => one);
+  const found = yield* findMissed(sql.moved, queries, Math.max(MIN_EXAMINED, maxLeads));
+  return new Map(examined.map(({ row }, index) => [row, found[index] ?? []]));
+}
+
 /** The count is null for a user who may see no lead. */
 type PendingRow = PollingUser & {
   readonly pendingLeads: number | null;
   readonly pendingSince: number | null;
 };
 
-function toConsumer(row: ListedRow, { now }: ConsumerQuery, downtime: Downtime | null): Consumer {
+function toConsumer(
+  row: ListedRow,
+  { now, maxPendingLeads }: ConsumerQuery,
+  {
+    downtime,
+    missed = [],
+  }: { readonly downtime: Downtime | null; readonly missed: readonly number[] | undefined },
+): Consumer {
   const { companyId, plan, accessLevel, branchId, departmentId, isRevoked, skippedLeads, ...rest } = row;
   const { name, tokenIssuedAt, pendingLeads, pendingSince, skippedSince, unconfirmedSince, ...stored } = rest;
+  const position = toPosition(stored);
+  const missedLeads = missed.filter((createdAt) => !isInGap(position, createdAt));
+  const skipped = [skippedSince, ...missedLeads].filter((createdAt) => createdAt !== null);
   return {
-    ...toPosition(stored),
-    ...{ name, tokenIssuedAt, pendingLeads, pendingSince, skippedSince, unconfirmedSince, downtime },
+    ...position,
+    ...{ name, tokenIssuedAt, pendingLeads, pendingSince, unconfirmedSince, downtime, missedLeads },
     user: { id: row.userId, companyId, plan, accessLevel, branchId, departmentId },
-    skippedLeads: skippedLeads ?? 0,
+    skippedLeads: Math.min((skippedLeads ?? 0) + missedLeads.length, maxPendingLeads),
+    skippedSince: skipped.length > 0 ? Math.min(...skipped) : null,
     tokenEnded: tokenEndOf(row, now),
   };
 }
+
+const isInGap = ({ gaps }: Pick<ConsumerPosition, 'gaps'>, createdAt: number): boolean =>
+  gaps.some(({ after, through }) => (after === null || after < createdAt) && createdAt <= through);
 
 function tokenEndOf(
   { lastStatus, lastPollAt, tokenExpiresAt, isRevoked }: ListedRow,
@@ -304,11 +339,14 @@ export function createConsumerStore({ dialect, read, write }: SqlDatabase): Cons
       return read(function* () {
         const rows = yield* query<ListedRow>(statement, values);
         const [known] = yield* query<Availability>(READ_AVAILABILITY);
+        const missed = yield* findMissedOf(sql, rows, maxPendingLeads);
         return rows
           .filter((row) => companyId === undefined || row.companyId === companyId)
-          .map((row) => toConsumer(row, consumers, toDowntime(known)));
+          .map((row) => toConsumer(row, consumers, { downtime: toDowntime(known), missed: missed.get(row) }));
       });
     },
+
+    findMissed: (queries, limit) => read(() => findMissed(sql.moved, queries, limit)),
 
     async findPending({ userId, since, maxPendingLeads }) {
       if (!isStorable(userId)) return undefined;
@@ -366,6 +404,10 @@ function* mergeInto(sql: Statements, summaries: readonly PollSummary[]): SqlTask
   const { keys, stored, changed } = yield* mergeTokenRows(sql, summaries, toPosition, mergePolls);
   yield* dropEmptyGaps(sql, stored, changed);
   yield* queryInChunks(sql.put, [...changed.values()].map(toStored));
+  const sent = keys.flatMap((consumer, index) =>
+    (summaries[index]?.sentPages ?? []).map((page) => ({ ...page, consumer })),
+  );
+  yield* recordReceived(sql.moved, sent);
   return keys;
 }
 

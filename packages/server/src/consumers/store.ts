@@ -5,6 +5,7 @@
 
 import type { TokenKey } from '../accounts/token-key.ts';
 import type { PollingUser } from '../leads/access.ts';
+import type { LeadScope } from '../leads/record.ts';
 import { laterOf } from '../lib/clock.ts';
 
 /** All leads after `after` and up to `through`. Null: from the first lead. */
@@ -67,6 +68,14 @@ export interface PollSummary extends ConsumerKey {
   readonly deliveredThrough: number | null;
   /** The leads that were sent: all that the user may see in these ranges. */
   readonly sent: readonly SentRange[];
+  /** The pages that were sent, of users who do not see the whole company: they may have leads that were moved. */
+  readonly sentPages?: readonly SentPage[];
+}
+
+export interface SentPage {
+  readonly scope: LeadScope;
+  /** Of its leads. */
+  readonly createdAt: readonly number[];
 }
 
 /** Why a token is refused with 401. */
@@ -89,7 +98,9 @@ export interface Consumer extends ConsumerPosition {
   readonly pendingLeads: number;
   /** The `createdAt` of the first of them. */
   readonly pendingSince: number | null;
-  /** The number of leads in the gaps after its start, at most `maxPendingLeads`. */
+  /** Up to its position: those of the newest leads that were moved to where the user may see them and that were not sent to it since. */
+  readonly missedLeads: readonly number[];
+  /** The number of leads in the gaps after its start and of `missedLeads`, at most `maxPendingLeads`. */
   readonly skippedLeads: number;
   /** The `createdAt` of the first of them. */
   readonly skippedSince: number | null;
@@ -118,6 +129,14 @@ export interface ConsumerQuery {
   readonly areRevoked?: true;
 }
 
+/** A consumer, or a webhook that sends leads, whose id is then in place of the token's. */
+export interface MissedQuery extends ConsumerKey {
+  /** The leads after it are examined; null: all. */
+  readonly after: number | null;
+  /** Up to its position. */
+  readonly through: number;
+}
+
 export interface ConsumerStore {
   /**
    * Merges the summaries into the stored positions with `mergePolls`, in their order: a consumer may have several. A token that
@@ -134,6 +153,11 @@ export interface ConsumerStore {
   findPending(
     query: Pick<ConsumerQuery, 'maxPendingLeads'> & { readonly userId: string; readonly since: number },
   ): Promise<Pending | undefined>;
+  /**
+   * For each query, the `createdAt` of the leads that were moved to where the user may see them, and that the consumer has not got since.
+   * The newest `limit` moved leads are examined. None for users who see the whole company: moves change nothing for them.
+   */
+  findMissed(queries: readonly MissedQuery[], limit: number): Promise<readonly (readonly number[])[]>;
   /** Deletes what is known of a consumer. If it polls again, it is a new one. Returns false if nothing was known. */
   forget(key: ConsumerKey): Promise<boolean>;
   /**

@@ -24,6 +24,8 @@ interface Result {
   readonly due: DueHook;
   /** Of a hook that sends leads, unless it was postponed: what was sent. */
   readonly result: ClaimResult | SentLeads;
+  /** The leads that were accepted since the last batch. */
+  readonly accepted: readonly number[];
 }
 
 export class ResultWriter {
@@ -43,7 +45,10 @@ export class ResultWriter {
   }
 
   add(due: DueHook, result: Result['result']): void {
-    this.#results.set(due.hook.id, { due, result });
+    const before = this.#results.get(due.hook.id)?.accepted ?? [];
+    const last = 'end' in result ? result.accepted?.createdAt : undefined;
+    const accepted = last === undefined || before.includes(last) ? before : [...before, last];
+    this.#results.set(due.hook.id, { due, result, accepted });
     this.#writing ??= this.#write();
   }
 
@@ -74,7 +79,7 @@ export class ResultWriter {
     const { store, hasConsumers } = this.#options;
     const now = await store.now();
     const settled: SettledHook[] = [];
-    for (const { due, result } of batch) {
+    for (const { due, result, accepted } of batch) {
       const { hook } = due;
       const context = { now, random: Math.random(), hasConsumers };
       const isOfLeads = 'end' in result;
@@ -83,7 +88,10 @@ export class ResultWriter {
         : progressAfter(due, result, context);
       this.#log(hook, isOfLeads ? result.end : result, progress);
       if (!isOfLeads && result.kind === 'gone' && (await store.remove(hook.id, hook.createdAt))) continue;
-      settled.push({ claimed: hook, progress });
+      settled.push({
+        ...{ claimed: hook, progress },
+        ...(accepted.length > 0 && { accepted: { companyId: due.companyId, createdAt: accepted } }),
+      });
     }
     await store.settle(settled);
     for (const { progress } of settled) if (progress.checkAt !== null) this.#onStored(progress.checkAt - now);

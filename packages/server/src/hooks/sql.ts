@@ -1,6 +1,7 @@
 /** Webhook subscriptions in a database. */
 
 import { PROFESSIONAL } from '../accounts/records.ts';
+import { prepareMovedLeads } from '../consumers/moved-leads.ts';
 import { selectVisibleLeads } from '../leads/access.ts';
 import type { LeadRecord } from '../leads/record.ts';
 import type { StoredLeadRow } from '../leads/row.ts';
@@ -203,6 +204,7 @@ const countSql = (dialect: Dialect): string => `
     FROM leadtap.hooks AS h WHERE NOT ${IS_ENDED} AND ${hasAcceptedKey(dialect, '$2')}`;
 
 const prepareSql = (dialect: Dialect) => ({
+  moved: prepareMovedLeads(dialect),
   put: putSql(dialect, HOOKS),
   claimOfAll: claimSql(dialect, true),
   claim: claimSql(dialect, false),
@@ -250,6 +252,12 @@ export function createHookStore(
     const rows = settled.map(({ claimed: { id, notBefore, createdAt }, progress }) => {
       return { ...progress, id, createdAt, claimedUntil: notBefore };
     });
+    const accepted = settled.flatMap(({ claimed: { userId, id }, accepted }) =>
+      (accepted?.createdAt ?? []).map((createdAt) => {
+        return { companyId: accepted?.companyId, createdAt, userId, tokenId: id };
+      }),
+    );
+    if (accepted.length > 0) yield* query(sql.moved.addAccepted, [JSON.stringify(accepted)]);
     return rows.length > 0 ? (yield* query(sql.settle, [JSON.stringify(rows)])).length : 0;
   }
 

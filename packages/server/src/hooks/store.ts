@@ -72,6 +72,8 @@ export interface DueHook {
 export interface SettledHook {
   readonly claimed: Hook;
   readonly progress: HookProgress;
+  /** Of a hook that sends leads: those that its receiver has accepted since the last call. */
+  readonly accepted?: { readonly companyId: string; readonly createdAt: readonly number[] };
 }
 
 export interface ClaimQuery {

@@ -38,6 +38,8 @@ export interface RenderedLeads {
   /** The `createdAt` of the first and of the last lead in the body; undefined if it is empty. */
   readonly first: number | undefined;
   readonly last: number | undefined;
+  /** Of all leads in the body, in any order. */
+  readonly createdAt: readonly number[];
 }
 
 export const renderLeads = (leads: readonly PageLead[]): RenderedLeads =>
@@ -47,6 +49,7 @@ export const renderLeads = (leads: readonly PageLead[]): RenderedLeads =>
         count: leads.length,
         first: leads[0]?.createdAt,
         last: leads.at(-1)?.createdAt,
+        createdAt: leads.map(({ createdAt }) => createdAt),
       });
 
 /** A strong validator (RFC 9110): a hash of the bytes. */
@@ -64,6 +67,7 @@ export const NO_LEADS: RenderedLeads = asRendered(Buffer.from('[]'), {
   count: 0,
   first: undefined,
   last: undefined,
+  createdAt: [],
 });
 
 /** For the same reason as `concatUnpooled`. */

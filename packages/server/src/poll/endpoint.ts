@@ -246,9 +246,9 @@ export function toEndedPoll(
 ): EndedPoll {
   if (!payload) return { at, status };
   const { query } = payload;
-  const { readAt, leads } = payload.page;
+  const { scope, readAt, leads } = payload.page;
   // A 304 sends no body: its tag may be from a HEAD. If it is from a GET, that one was recorded.
   const isSent = status === 200 && request.method === 'GET' && isComplete;
   const isFull = leads.count >= query.limit;
-  return { at, status, page: { since: query.since, readAt, leads, isFull, isSent } };
+  return { at, status, page: { scope, since: query.since, readAt, leads, isFull, isSent } };
 }

@@ -107,9 +107,10 @@ export interface EndedPoll {
   readonly status: number;
   /** The page that answered it; absent if a check failed or the page could not be read. */
   readonly page?: {
+    readonly scope: LeadScope;
     readonly since: number | undefined;
     readonly readAt: number;
-    readonly leads: Pick<RenderedLeads, 'count' | 'first' | 'last'>;
+    readonly leads: Pick<RenderedLeads, 'count' | 'first' | 'last' | 'createdAt'>;
     /** It has as many leads as it may: there may be further ones. */
     readonly isFull: boolean;
     /** The client got the whole body. */

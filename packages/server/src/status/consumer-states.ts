@@ -6,7 +6,7 @@ import {
   type ConsumerPosition,
   type ConsumerQuery,
   type ConsumerStore,
-  type Gap,
+  type MissedQuery,
   type Pending,
   positionOf,
   type TokenEnd,
@@ -42,11 +42,26 @@ export interface ListedConsumer extends ConsumerKey {
   /** Its pending leads then. Undefined for a hook that has sent all leads. */
   readonly announced?: Pending | undefined;
   readonly hook: ConsumerHook | undefined;
+  /** Of a hook that sends leads, as in `Consumer`. */
+  readonly missedLeads?: readonly number[];
 }
 
 /** Its webhook subscription, if that sends leads. */
 export const leadHookOf = ({ hook }: Pick<ListedConsumer, 'hook'>): ConsumerHook | undefined =>
   hook && sendsLeads(hook) ? hook : undefined;
+
+export const missedLeadsOf = ({ consumer, missedLeads = [] }: ListedConsumer): readonly number[] =>
+  consumer?.missedLeads ?? missedLeads;
+
+/** For the leads after one time and up to another. */
+export const missedQueryOf = (
+  listed: Pick<ListedConsumer, 'userId' | 'tokenId' | 'hook'>,
+  after: number | null,
+  through: number,
+): MissedQuery => ({
+  ...{ userId: listed.userId, tokenId: leadHookOf(listed)?.id ?? listed.tokenId },
+  ...{ after, through },
+});
 
 export const pendingOf = ({ consumer, announced }: ListedConsumer): Pending | undefined =>
   consumer ?? announced;
@@ -208,8 +223,8 @@ export function consumerFactsOf(listed: ListedConsumer, now: number, chosenMs?: 
     deliveredThrough: toIsoOrNull(position?.deliveredThrough ?? null),
     pendingLeads: pendingOf(listed)?.pendingLeads ?? 0,
     pendingSince: toIsoOrNull(pendingOf(listed)?.pendingSince),
-    skippedLeads: consumer?.skippedLeads ?? 0,
-    skippedSince: toIsoOrNull(consumer?.skippedSince ?? null),
+    skippedLeads: consumer?.skippedLeads ?? missedLeadsOf(listed).length,
+    skippedSince: toIsoOrNull(consumer ? consumer.skippedSince : missedLeadsOf(listed).at(-1)),
     unconfirmedSince: toIsoOrNull(consumer?.unconfirmedSince ?? null),
     isStuck: isStuck(listed, now, chosenMs),
     tokenEnded: tokenEndOfHook(listed) ?? consumer?.tokenEnded ?? null,
@@ -248,11 +263,18 @@ export const positionOfLeadHook = (hook: ConsumerHook | undefined) =>
         : [{ after: null, through: hook.announcedSince, isBeforeStart: true }],
   };
 
-/** As the console needs them for `leadStateOf`. */
-export const toGapsJson = (gaps: readonly Omit<Gap, 'recordedAt'>[]) =>
-  gaps.map(({ after, through, isBeforeStart }) => ({
+/** As the console needs them for `leadStateOf`: a lead that was moved and missed is a gap of its own. */
+export function toGapsJson(listed: ListedConsumer) {
+  const { gaps = [] } = listed.consumer ?? positionOfLeadHook(leadHookOf(listed)) ?? {};
+  const missed = missedLeadsOf(listed).map((through) => ({
+    after: through - 1,
+    through,
+    isBeforeStart: false,
+  }));
+  return [...gaps, ...missed].map(({ after, through, isBeforeStart }) => ({
     ...{ after: toIsoOrNull(after), through: toIso(through), isBeforeStart },
   }));
+}
 
 /** SQLite answers no poll while it reads a page: some milliseconds. */
 const CONSUMERS_PER_PAGE = 100;
@@ -279,6 +301,26 @@ export async function* consumerPages(
   } while (page.length === CONSUMERS_PER_PAGE);
 }
 
+/** For each hook that sends leads: those since its subscription that it has missed. */
+async function findMissedOfHooks(
+  consumers: ConsumerStore,
+  hooks: readonly ConsumerHook[],
+  limit: number,
+): Promise<Map<ConsumerHook, readonly number[]>> {
+  const found = new Map<ConsumerHook, readonly number[]>();
+  for (let start = 0; start < hooks.length; start += CONSUMERS_PER_PAGE) {
+    const page = hooks.slice(start, start + CONSUMERS_PER_PAGE);
+    const queries = page.map((hook) =>
+      missedQueryOf({ ...hook, hook }, hook.announcedSince, hook.announcedThrough),
+    );
+    const missed = await consumers.findMissed(queries, limit);
+    for (const [index, hook] of page.entries()) found.set(hook, missed[index] ?? []);
+    // SQLite reads synchronously.
+    await setImmediate();
+  }
+  return found;
+}
+
 /** The same, with their webhook subscriptions. Tokens that have not polled yet, and hooks that send leads, are on the last page. */
 export async function* listedConsumerPages(
   { consumers, hooks, maySendTo = () => true }: ConsumerSources,
@@ -298,6 +340,8 @@ export async function* listedConsumerPages(
       };
     });
   const others: ListedConsumer[] = [];
+  const leadHooks = consumerHooks.sendingLeads.map(({ hook }) => hook);
+  const missed = await findMissedOfHooks(consumers, leadHooks, query.maxPendingLeads);
   const subscribed = consumerHooks.rest().map((hook) => ({ hook, isPending: true }));
   for (const { hook, isPending } of [...subscribed, ...consumerHooks.sendingLeads]) {
     const { userId, tokenId, name, companyId } = hook;
@@ -305,7 +349,8 @@ export async function* listedConsumerPages(
     const announced = isPending
       ? await consumers.findPending({ userId, since: startOf(hook), maxPendingLeads })
       : undefined;
-    others.push({ userId, tokenId, name, companyId, consumer: undefined, announced, hook });
+    const missedLeads = missed.get(hook) ?? [];
+    others.push({ userId, tokenId, name, companyId, consumer: undefined, announced, hook, missedLeads });
     // SQLite reads synchronously.
     await setImmediate();
   }

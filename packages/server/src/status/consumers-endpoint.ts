@@ -14,13 +14,7 @@ import { systemClock, toIso } from '../lib/clock.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Store } from '../store/store.ts';
 import { endOf, type Moment } from './consumer-problems.ts';
-import {
-  type ConsumerSources,
-  leadHookOf,
-  listedConsumerPages,
-  positionOfLeadHook,
-  toGapsJson,
-} from './consumer-states.ts';
+import { type ConsumerSources, leadHookOf, listedConsumerPages, toGapsJson } from './consumer-states.ts';
 import { addTo, judge, noCounts, toStatus } from './consumers.ts';
 import type { InstanceMemory } from './instance.ts';
 import { readUserCoverage, toViewerSource, type ViewerSource } from './lead-coverage.ts';
@@ -71,7 +65,6 @@ export function createConsumersEndpoint(options: ConsumersEndpointOptions): Call
         addTo(counts, judged);
         viewers.push(toViewerSource(judged, now));
         const status = toStatus(judged, now, staleAfterMs);
-        const position = listed.consumer ?? positionOfLeadHook(leadHookOf(listed));
         const isHeld = (listed.consumer?.heldUntil ?? 0) > now;
         consumers.push({
           name: status.name,
@@ -88,7 +81,7 @@ export function createConsumersEndpoint(options: ConsumersEndpointOptions): Call
           deliveredThrough: status.deliveredThrough,
           pendingLeads: status.pendingLeads,
           pendingSince: status.pendingSince,
-          gaps: toGapsJson(position?.gaps ?? []),
+          gaps: toGapsJson(listed),
           skippedLeads: status.skippedLeads,
           skippedSince: status.skippedSince,
           tokenEnded: status.tokenEnded,

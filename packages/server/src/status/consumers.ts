@@ -19,6 +19,7 @@ import {
   leadHookOf,
   listedConsumerPages,
   MIN_TRIAL_POLLS,
+  missedLeadsOf,
   pendingMsOfLeadHook,
   pendingOf,
 } from './consumer-states.ts';
@@ -244,7 +245,9 @@ export const isInLastDays = (
 ): boolean => expiresAt - now <= Math.min(EXPIRES_SOON_MS, (expiresAt - issuedAt) * EXPIRES_SOON_SHARE);
 
 /** Leads that were skipped count for a week, unless they are sent after all: by then a person has decided. */
-function hasSkipped({ consumer }: ListedConsumer, now: number): boolean {
+function hasSkipped(listed: ListedConsumer, now: number): boolean {
+  const { consumer } = listed;
+  if (missedLeadsOf(listed).some((createdAt) => now - createdAt <= SKIPPED_MS)) return true;
   if (!consumer || consumer.skippedLeads === 0) return false;
   return consumer.gaps.some(({ isBeforeStart, through }) => !isBeforeStart && now - through <= SKIPPED_MS);
 }

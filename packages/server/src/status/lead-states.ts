@@ -7,6 +7,7 @@ import {
   type ListedConsumer,
   leadHookOf,
   listedConsumerPages,
+  missedQueryOf,
   pendingOf,
   positionOfLeadHook,
 } from './consumer-states.ts';
@@ -24,20 +25,27 @@ export async function findLeadConsumers(
   signal: AbortSignal,
 ): Promise<LeadConsumer[]> {
   const found: LeadConsumer[] = [];
+  const { createdAt } = stored.lead;
   const query = { companyId: stored.companyId, maxPendingLeads: 1, now };
   for await (const page of listedConsumerPages(sources, query)) {
     signal.throwIfAborted();
+    const ofPage: LeadConsumer[] = [];
     for (const listed of page) {
-      const { consumer, hook } = listed;
-      const { userId } = listed;
-      const since = stored.lead.createdAt;
+      const { consumer, hook, userId } = listed;
       const pending =
-        pendingOf(listed) ?? (await sources.consumers.findPending({ userId, since, maxPendingLeads: 1 }));
+        pendingOf(listed) ??
+        (await sources.consumers.findPending({ userId, since: createdAt, maxPendingLeads: 1 }));
       if (!pending || !maySee(pending.user, stored)) continue;
       const position = consumer ?? positionOfLeadHook(leadHookOf(listed));
       const startedAt = consumer ? null : (leadHookOf(listed)?.announcedSince ?? hook?.createdAt ?? null);
-      if (startedAt !== null && stored.lead.createdAt <= startedAt) continue;
-      found.push({ listed, state: position ? leadStateOf(position, stored.lead) : 'waiting' });
+      if (startedAt !== null && createdAt <= startedAt) continue;
+      ofPage.push({ listed, state: position ? leadStateOf(position, stored.lead) : 'waiting' });
+    }
+    const queries = ofPage.map(({ listed }) => missedQueryOf(listed, createdAt - 1, createdAt));
+    const missed = await sources.consumers.findMissed(queries, 1);
+    for (const [index, one] of ofPage.entries()) {
+      const isMissed = one.state !== 'waiting' && missed[index]?.includes(createdAt);
+      found.push(isMissed ? { ...one, state: 'skipped' } : one);
     }
   }
   return found;

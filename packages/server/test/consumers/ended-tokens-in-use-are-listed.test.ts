@@ -110,7 +110,7 @@ it('tokens that clients make up take the place of at most 1,000 consumers until 
   const none = async () => {};
   const made = new ConsumerRecorder(
     {
-      ...{ record, list: async () => [], findPending: async () => undefined },
+      ...{ record, list: async () => [], findPending: async () => undefined, findMissed: async () => [] },
       ...{ forget: async () => false, prune: async () => 0, recordDowntime: none, recordStop: none },
     },
     { clock: () => 0, flushMs: HOUR_MS, maxConsumers: 1500 },

@@ -143,7 +143,8 @@ describe('a poll that sends no lead', () => {
 
 it('a page whose client disconnected before its end is not delivered', () => {
   const leads = { ...renderLeads([]), count: 1, first: 5, last: 5 };
-  const page = { leads, readAt: 10, locked: true, isOlderThanAccount: true };
+  const scope = { level: 'COMPANY', companyId: 'acme' } as const;
+  const page = { scope, leads, readAt: 10, locked: true, isOlderThanAccount: true };
   const payload = { page, query: { since: 1, limit: 100 } };
   const request = Object.assign(new IncomingMessage(new Socket()), { method: 'GET' });
   const ended = (isComplete: boolean) => toEndedPoll({ status: 200, isComplete, request }, payload, 10);

@@ -21,6 +21,7 @@ function recorder(store: Partial<ConsumerStore> = {}, options: Partial<RecorderO
         record,
         list: async () => [],
         findPending: async () => undefined,
+        findMissed: async () => [],
         forget: async () => false,
         prune: async () => 0,
       },
@@ -165,7 +166,8 @@ describe('the recorder', () => {
       since: -1e15,
       readAt: NOW,
       isFull: false,
-      leads: { count: 0, first: undefined, last: undefined },
+      scope: { level: 'COMPANY', companyId: 'acme' } as const,
+      leads: { count: 0, first: undefined, last: undefined, createdAt: [] },
     };
     made.recordPoll({ userId: 'boss', expiresAt: 1e16 }, { ...POLL, page: { ...page, isSent: true } });
     await made.flush();

@@ -136,7 +136,7 @@ describe('a downtime of the service', () => {
     ...{ userId: 'boss', tokenId: 'a', name: null, companyId: 'acme', hook: undefined },
     consumer: {
       ...{ ...steady, name: null, tokenIssuedAt: null, pendingLeads: 0, pendingSince: null },
-      ...{ skippedLeads: 0, skippedSince: null, unconfirmedSince: null, tokenEnded: null },
+      ...{ missedLeads: [], skippedLeads: 0, skippedSince: null, unconfirmedSince: null, tokenEnded: null },
       downtime: { unavailableSince, availableSince },
       user: {
         ...{ id: 'boss', companyId: 'acme', plan: 'PROFESSIONAL', accessLevel: 'COMPANY' },

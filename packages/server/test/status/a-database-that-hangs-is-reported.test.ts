@@ -14,6 +14,7 @@ const CONSUMERS = {
   ...{
     record: never,
     findPending: never,
+    findMissed: never,
     forget: never,
     prune: never,
     recordDowntime: never,

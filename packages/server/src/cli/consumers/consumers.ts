@@ -116,7 +116,7 @@ const listConsumers = (context: CommandContext, options: ConsumersOptions): Prom
 const toJson = (listed: ListedConsumer, now: number, staleAfterMs: number | undefined) => ({
   ...toConsumerJson(consumerFactsOf(listed, now, staleAfterMs)),
   polls: listed.consumer?.polls ?? 0,
-  gaps: toGapsJson(listed.consumer?.gaps ?? []),
+  gaps: toGapsJson(listed),
 });
 
 function toRow(

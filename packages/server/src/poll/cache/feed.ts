@@ -136,10 +136,12 @@ export class Feed {
   }
 
   #describe(first: number, last: number): Omit<RenderedLeads, 'body' | 'etag'> {
+    const createdAt = this.#createdAt.slice(Math.min(first, last), Math.max(first, last) + 1);
     return {
-      count: Math.abs(last - first) + 1,
+      count: createdAt.length,
       first: this.#createdAt[first],
       last: this.#createdAt[last],
+      createdAt,
     };
   }
 

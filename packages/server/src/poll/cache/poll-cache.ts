@@ -1,3 +1,4 @@
+import type { LeadScope } from '../../leads/record.ts';
 import { type RenderedLeads, renderLeads } from '../../leads/render.ts';
 import { andThen } from '../../lib/event-loop.ts';
 import type { Change, Page, PageQuery, PollStore } from '../store.ts';
@@ -7,6 +8,7 @@ import type { Revalidated } from './revalidator.ts';
 
 /** A page of the store with its leads rendered. */
 export interface RenderedPage extends Omit<Page, 'leads'> {
+  readonly scope: LeadScope;
   readonly leads: RenderedLeads;
   /**
    * Whether the leads were read before the account of the reader was. Otherwise they may have been committed after a change of the
@@ -47,7 +49,7 @@ export class PollCache {
       // `Link` of this page continues from the company's last stamp, which only the store can read together with the page.
       page.leads.count === 0 && query.since === undefined
         ? this.#readUnderLock(query, disconnectSignal())
-        : toRendered(page, revalidation),
+        : toRendered(query, page, revalidation),
     );
   }
 
@@ -56,14 +58,14 @@ export class PollCache {
    * the company, the time of the read is that of the newest lead: leads that are not yet committed get later stamps.
    */
   async readCommitted(query: PageQuery, revalidation: Revalidated): Promise<RenderedPage> {
-    const page = toRendered(await this.#feeds.readPage(query), revalidation);
+    const page = toRendered(query, await this.#feeds.readPage(query), revalidation);
     if (!isBusy(query, revalidation)) return page;
     return { ...page, readAt: Math.min(page.readAt, page.leads.last ?? query.since ?? 0) };
   }
 
   async #readUnderLock(query: PageQuery, signal: AbortSignal): Promise<RenderedPage> {
     const { leads, ...page } = await this.#store.readPage(query, signal);
-    return { ...page, leads: renderLeads(leads), isOlderThanAccount: false };
+    return { ...page, scope: query.scope, leads: renderLeads(leads), isOlderThanAccount: false };
   }
 
   #invalidate(changes: readonly Change[] | undefined): void {
@@ -78,7 +80,12 @@ export class PollCache {
 
 const isBusy = ({ scope }: PageQuery, { busy }: Revalidated): boolean => busy.has(scope.companyId);
 
-const toRendered = ({ leads, epoch }: FeedPage, { readAt, epoch: current }: Revalidated): RenderedPage => ({
+const toRendered = (
+  { scope }: PageQuery,
+  { leads, epoch }: FeedPage,
+  { readAt, epoch: current }: Revalidated,
+): RenderedPage => ({
+  scope,
   leads,
   readAt,
   locked: true,

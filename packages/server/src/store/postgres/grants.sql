@@ -8,7 +8,7 @@ BEGIN
     GRANT INSERT, UPDATE, DELETE ON leadtap.statuses, leadtap.users, leadtap.erased_leads, leadtap.consumers, leadtap.senders, leadtap.hooks, leadtap.availability, leadtap.refused_leads TO leadtap_service;
     GRANT INSERT, DELETE ON leadtap.idempotency_keys TO leadtap_service;
     GRANT DELETE ON leadtap.leads TO leadtap_service;
-    GRANT INSERT ON leadtap.issued_tokens, leadtap.revoked_tokens, leadtap.deleted_stamps TO leadtap_service;
+    GRANT INSERT ON leadtap.issued_tokens, leadtap.revoked_tokens, leadtap.deleted_stamps, leadtap.received_leads TO leadtap_service;
     GRANT EXECUTE ON FUNCTION leadtap.prune_changes() TO leadtap_service;
   END IF;
   IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'leadtap_writer') THEN

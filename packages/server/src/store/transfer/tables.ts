@@ -1,6 +1,7 @@
 /** The tables of both stores, the checksums that compare them, and the values that PostgreSQL cannot store. */
 import { createHash } from 'node:crypto';
 import { toUSVString } from 'node:util';
+import { MOVED_LEADS as MOVED_TABLE, RECEIVED_LEADS as RECEIVED_TABLE } from '../../consumers/moved-leads.ts';
 import { CONSUMERS as CONSUMER_TABLE } from '../../consumers/sql.ts';
 import { HOOKS as HOOK_TABLE } from '../../hooks/sql.ts';
 import { REFUSED_LEADS as REFUSED_LEAD_TABLE } from '../../intake/refused-sql.ts';
@@ -86,6 +87,10 @@ const IDEMPOTENCY_KEYS = defineTable(
 /** Copied after the leads: its rows change with every poll, and a move that is continued expects rows that have not changed. */
 const CONSUMERS = defineTable('consumers', ['user_id', 'token_id'], [], columnTypesOf(CONSUMER_TABLE));
 
+const MOVED_LEADS = defineTable('moved_leads', MOVED_TABLE.key, [], columnTypesOf(MOVED_TABLE));
+/** Copied after the leads, like consumers: rows are added with every moved lead that is sent. */
+const RECEIVED_LEADS = defineTable('received_leads', RECEIVED_TABLE.key, [], columnTypesOf(RECEIVED_TABLE));
+
 /** Copied after the leads, like consumers: its rows change with every request. */
 const SENDERS = defineTable('senders', ['user_id', 'token_id'], [], columnTypesOf(SENDER_TABLE));
 
@@ -113,7 +118,7 @@ export const USERS = defineTable(
 export const TABLES: readonly Table[] = [
   ...[COMPANIES, STATUSES, BRANCHES, DEPARTMENTS],
   ...[ISSUED_TOKENS, REVOKED_TOKENS, ERASED_LEADS],
-  ...[LEADS, IDEMPOTENCY_KEYS, CONSUMERS, SENDERS, HOOKS, REFUSED_LEADS, USERS],
+  ...[LEADS, MOVED_LEADS, RECEIVED_LEADS, IDEMPOTENCY_KEYS, CONSUMERS, SENDERS, HOOKS, REFUSED_LEADS, USERS],
 ];
 
 export interface TableChecksum {
