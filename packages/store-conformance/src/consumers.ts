@@ -54,7 +54,14 @@ export const consumerChecks = [
             polls: 3,
           },
           ...{ ...times, ...positions, intervalMs: null, name: 'Zapier', tokenIssuedAt: START },
-          ...{ pendingLeads: 0, pendingSince: null, gaps: [], skippedLeads: 0, skippedSince: null },
+          ...{
+            pendingLeads: 0,
+            pendingSince: null,
+            gaps: [],
+            missedLeads: [],
+            skippedLeads: 0,
+            skippedSince: null,
+          },
           ...{ confirmedAt: START, unconfirmedSince: null, tokenEnded: null, downtime: null },
           user: {
             ...{ id, companyId, plan: 'PROFESSIONAL', accessLevel: 'COMPANY' },

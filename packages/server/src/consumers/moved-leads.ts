@@ -115,6 +115,9 @@ export function* recordReceived(
   if (received.length > 0) yield* queryInChunks(sql.addReceived, received);
 }
 
+/** Moved leads of each consumer that are examined at least. */
+const MIN_EXAMINED = 100;
+
 /** In the order of the queries, the newest lead of each first. */
 export function* findMissed(
   sql: Statements,
@@ -124,7 +127,10 @@ export function* findMissed(
   const found = queries.map((): number[] => []);
   if (queries.length === 0) return found;
   const numbered = queries.map((one, number) => ({ ...one, number, after: one.after ?? BEFORE_ALL_MS }));
-  const rows = yield* query<NumberedLead>(sql.findMissed, [JSON.stringify(numbered), limit]);
+  const rows = yield* query<NumberedLead>(sql.findMissed, [
+    JSON.stringify(numbered),
+    Math.max(MIN_EXAMINED, limit),
+  ]);
   for (const { number, createdAt } of rows) found[number]?.push(createdAt);
   return found.map((leads) => leads.sort((a, b) => b - a));
 }

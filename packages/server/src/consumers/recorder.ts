@@ -5,7 +5,13 @@ import { storableExpiry } from '../accounts/token-key.ts';
 import type { LeadScope } from '../leads/record.ts';
 import { laterOf, MIN_TIME } from '../lib/clock.ts';
 import type { EndedPoll, PollRecorder } from '../poll/store.ts';
-import { type ConsumerKey, type ConsumerStore, MIN_DOWNTIME_MS, type PollSummary, type SentPage } from './store.ts';
+import {
+  type ConsumerKey,
+  type ConsumerStore,
+  MIN_DOWNTIME_MS,
+  type PollSummary,
+  type SentPage,
+} from './store.ts';
 
 export interface RecorderOptions {
   readonly clock: () => number;

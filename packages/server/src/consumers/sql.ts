@@ -225,9 +225,7 @@ interface ListedRow extends StoredConsumer, Omit<PollingUser, 'id'> {
   readonly unconfirmedSince: number | null;
 }
 
-/** Moved leads of each consumer that are examined. Users who see the whole company need no query. */
-const MIN_EXAMINED = 100;
-
+/** Users who see the whole company need no query. */
 function* findMissedOf(
   sql: Statements,
   rows: readonly ListedRow[],
@@ -239,7 +237,7 @@ function* findMissedOf(
     return [{ row, userId: row.userId, tokenId: row.tokenId, after: null, through }];
   });
   const queries = examined.map(({ row: _, ...one }) => one);
-  const found = yield* findMissed(sql.moved, queries, Math.max(MIN_EXAMINED, maxLeads));
+  const found = yield* findMissed(sql.moved, queries, maxLeads);
   return new Map(examined.map(({ row }, index) => [row, found[index] ?? []]));
 }
 

@@ -155,7 +155,7 @@ export interface ConsumerStore {
   ): Promise<Pending | undefined>;
   /**
    * For each query, the `createdAt` of the leads that were moved to where the user may see them, and that the consumer has not got since.
-   * The newest `limit` moved leads are examined. None for users who see the whole company: moves change nothing for them.
+   * The newest `limit` moved leads are examined, or 100. None for users who see the whole company: moves change nothing for them.
    */
   findMissed(queries: readonly MissedQuery[], limit: number): Promise<readonly (readonly number[])[]>;
   /** Deletes what is known of a consumer. If it polls again, it is a new one. Returns false if nothing was known. */

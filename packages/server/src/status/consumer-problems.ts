@@ -10,6 +10,7 @@ import {
   agoOf,
   consumersCommand,
   countOf,
+  countUpTo,
   describe,
   fixOf,
   forgetCommand,
@@ -76,7 +77,8 @@ export function findConsumers(
 const messageOf = (consumer: ConsumerStatus, row: string): string => `${subjectOf(consumer)} ${row}.`;
 
 export const describeSkipped: DescribeConsumer = (consumer, { generatedAt }) => {
-  const { skippedLeads, skippedSince, confirmedThrough } = consumer;
+  const { skippedLeads, skippedSince, confirmedThrough, movedLeads } = consumer;
+  if (movedLeads > 0) return describeMoved(consumer);
   const usesSince = confirmedThrough !== null;
   const leads = countOf(skippedLeads, 'lead', 'leads');
   const reason = usesSince ? 'it asked for what comes after' : 'more leads came than fit into its page';
@@ -88,6 +90,26 @@ export const describeSkipped: DescribeConsumer = (consumer, { generatedAt }) => 
     `Let ${whom} poll once with \`since=${since}\`: this returns them. ${hint} must continue with the address in \`Link\`, or with the \`createdAt\` of the last lead that it has got, never with its own clock.`;
   return { message: messageOf(consumer, row), row, fix: fixFor(describe(consumer)), userFix: fixFor('it') };
 };
+
+/** Perhaps beside others that were never sent to it: the fix is the same. */
+function describeMoved(consumer: ConsumerStatus): FoundConsumer {
+  const { skippedLeads, skippedSince, movedLeads, hook } = consumer;
+  const since = toIso(Date.parse(skippedSince ?? '') - 1);
+  const moved =
+    movedLeads < skippedLeads ? `${movedLeads} of them were` : movedLeads === 1 ? 'it was' : 'they were';
+  const row = `may not have received ${countUpTo(skippedLeads)} ${skippedLeads === 1 ? 'lead' : 'leads'}: ${moved} moved to its branch or department after it had got later leads`;
+  const found = { message: messageOf(consumer, row), row };
+  const hint = 'Assign the branch before you add a lead, or use a user who sees the whole company.';
+  if (hostOf(consumer) !== null)
+    return {
+      ...found,
+      fix: `To send all leads since then again: ${removeHookCommand(consumer)}, then ${addHookCommand({ ...consumer, hook: hook && { ...hook, announcedThrough: since } })}. ${hint}`,
+      userFix: `Delete the subscription, and subscribe again with \`since\` \`${since}\`: all leads since then are sent again. ${hint}`,
+    };
+  const fixFor = (whom: string): string =>
+    `Let ${whom} poll once with \`since=${since}\`: this returns them. ${hint}`;
+  return { ...found, fix: fixFor(describe(consumer)), userFix: fixFor('it') };
+}
 
 const ENDINGS = {
   revoked: 'was revoked',

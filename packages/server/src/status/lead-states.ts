@@ -15,6 +15,8 @@ import {
 export interface LeadConsumer {
   readonly listed: ListedConsumer;
   readonly state: LeadState;
+  /** It was moved to where the consumer may see it, and was not sent to it since: perhaps before, if it was there before. */
+  readonly isMoved: boolean;
 }
 
 /** The consumers whose access level includes the lead. Those that have never polled have the leads since their subscription to get. */
@@ -39,13 +41,17 @@ export async function findLeadConsumers(
       const position = consumer ?? positionOfLeadHook(leadHookOf(listed));
       const startedAt = consumer ? null : (leadHookOf(listed)?.announcedSince ?? hook?.createdAt ?? null);
       if (startedAt !== null && createdAt <= startedAt) continue;
-      ofPage.push({ listed, state: position ? leadStateOf(position, stored.lead) : 'waiting' });
+      ofPage.push({
+        listed,
+        state: position ? leadStateOf(position, stored.lead) : 'waiting',
+        isMoved: false,
+      });
     }
     const queries = ofPage.map(({ listed }) => missedQueryOf(listed, createdAt - 1, createdAt));
     const missed = await sources.consumers.findMissed(queries, 1);
     for (const [index, one] of ofPage.entries()) {
-      const isMissed = one.state !== 'waiting' && missed[index]?.includes(createdAt);
-      found.push(isMissed ? { ...one, state: 'skipped' } : one);
+      const isMoved = one.state !== 'waiting' && missed[index]?.includes(createdAt);
+      found.push(isMoved ? { ...one, state: 'skipped', isMoved } : one);
     }
   }
   return found;

@@ -45,7 +45,14 @@ const consumer = (rest: Partial<ConsumerStatus>): ConsumerStatus => ({
   ...{ tokenId: 'token-1', name: 'zapier', userId: 'boss', companyId: 'acme', state: 'active' },
   ...{ tokenExpiresAt: null, firstPollAt: null, lastPollAt: '2026-03-02T09:00:00.000Z' },
   ...{ lastStatus: 200, usualIntervalSeconds: 60, confirmedThrough: null, deliveredThrough: null },
-  ...{ pendingLeads: 0, pendingSince: null, skippedLeads: 0, skippedSince: null, unconfirmedSince: null },
+  ...{
+    pendingLeads: 0,
+    pendingSince: null,
+    skippedLeads: 0,
+    skippedSince: null,
+    movedLeads: 0,
+    unconfirmedSince: null,
+  },
   ...{ isStuck: false, tokenEnded: null, isAwaited: false, problems: [], hook: null },
   ...rest,
 });

@@ -1,4 +1,4 @@
-import { LEAD_FIELDS, type Lead, type LeadFieldName, type LeadState } from '@leadtap/contract';
+import { LEAD_FIELDS, type Lead, type LeadFieldName } from '@leadtap/contract';
 import type { Command } from 'commander';
 import type { StoredLead } from '../../leads/record.ts';
 import { toWire } from '../../leads/render.ts';
@@ -29,6 +29,7 @@ Below the fields, one line for each consumer (a token that polls or has a webhoo
   confirmed   the consumer has sent a since that is not before this lead, or its webhook has accepted the lead
   delivered   the lead, or a newer one, was sent to the consumer
   waiting     neither
+  skipped     the consumer has asked for later leads, and this one was not sent to it
 The JSON is the lead as the API has it, with companyId, branchId, departmentId and consumers.`,
     examples: ['leadtap leads show 4711', 'leadtap leads show 4711 --company soleil --json'],
     run: showLead,
@@ -113,8 +114,8 @@ function describeConsumers(
   now: number,
 ): string[] {
   if (consumers.length === 0) return ['none has polled'];
-  const lines = consumers.slice(0, MAX_SHOWN).map(({ listed, state }) => {
-    return `${describeConsumer(listed)}: ${describeState(state, createdAt)}; ${describeLast(listed, now)}`;
+  const lines = consumers.slice(0, MAX_SHOWN).map(({ listed, ...lead }) => {
+    return `${describeConsumer(listed)}: ${describeState(lead, createdAt)}; ${describeLast(listed, now)}`;
   });
   if (consumers.length > MAX_SHOWN) lines.push(`and ${consumers.length - MAX_SHOWN} more; --json has all`);
   // Only imported history has another `createdAt` than the time at which it was added.
@@ -134,7 +135,10 @@ function describeLast(listed: ListedConsumer, now: number): string {
   return `webhook to ${hook.host}, ${hook.state}, ${last}`;
 }
 
-function describeState(state: LeadState, createdAt: number): string {
+function describeState({ state, isMoved }: Omit<LeadConsumer, 'listed'>, createdAt: number): string {
   if (state === 'waiting') return `waiting since ${toIso(createdAt)}`;
-  return state === 'skipped' ? 'skipped: it asked for what comes after it; it was never sent to it' : state;
+  if (state !== 'skipped') return state;
+  return isMoved
+    ? 'skipped: it had asked for later leads before this one was moved to where it may see it; it may not have received it'
+    : 'skipped: it asked for what comes after it; it was never sent to it';
 }

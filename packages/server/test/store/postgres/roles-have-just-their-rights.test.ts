@@ -290,6 +290,8 @@ describe('leadtap_writer', () => {
         'hooks',
         'refused_leads',
         'idempotency_keys',
+        'moved_leads',
+        'received_leads',
       ].map((table) => `SELECT FROM leadtap.${table}`),
       `SELECT leadtap.revalidate('{}', '{boss}', '{t}', NULL)`,
       'SELECT leadtap.prune_changes()',
