@@ -1,12 +1,23 @@
-/** Messages to `LEADTAP_ALERT_URL`: one when a problem of the diagnosis begins, and one when it ends. */
+/** Messages to `LEADTAP_ALERT_URL`: one when a subject, such as a consumer, gets a problem of the diagnosis, and one when that ends. */
 import type { Clock } from '../lib/clock.ts';
 import { formatDuration } from '../lib/formats.ts';
-import type { StatusProblem, StatusReport } from './report.ts';
-import { RULES } from './rules.ts';
+import {
+  CONSUMER_PROBLEMS,
+  type ConsumerProblem,
+  type ConsumerStatus,
+  SENDER_PROBLEMS,
+  type StatusProblem,
+  type StatusReport,
+} from './report.ts';
+import { RULES, type Rule } from './rules.ts';
+import { countOf } from './sentences.ts';
 
 const CHECK_MS = 60_000;
-/** A problem that comes and goes is sent once in this time. */
+/** The begins of a subject that come and go are sent once in this time. */
 const REPEAT_MS = 3_600_000;
+/** More are not remembered: their rule is the subject. */
+const MAX_SUBJECTS = 1000;
+const MAX_NAMES = 5;
 
 const TEAMS_HOST = /\.(?:webhook\.office\.com|logic\.azure\.com|powerplatform\.com)$/;
 const SLACK_HOSTS = ['hooks.slack.com', 'hooks.slack-gov.com', 'chat.googleapis.com'];
@@ -75,11 +86,28 @@ export interface AlertOptions extends AlertTarget {
   readonly log: { warn(details: object, message: string): void };
 }
 
+/** A problem of one subject, or of none. */
+interface Alert {
+  readonly kind: StatusProblem['kind'];
+  /** Of its subject. Empty: the rule itself. */
+  readonly key: string;
+  readonly name: string;
+  readonly severity: StatusProblem['severity'];
+  readonly message: string;
+  readonly fix: string;
+}
+
+interface SentAlert extends Pick<Alert, 'kind' | 'key' | 'name' | 'severity'> {
+  readonly at: number;
+}
+
 /** In memory: after a restart, a problem that still exists is sent once more. */
 export class Alerts {
   readonly #options: AlertOptions;
-  /** The problems of which the begin was accepted, and whether the end is still to be sent. */
-  readonly #sent = new Map<StatusProblem['kind'], { readonly at: number; readonly isOpen: boolean }>();
+  /** Those of which the begin was accepted and the end was not. */
+  readonly #open = new Map<string, SentAlert>();
+  /** When the last begin of a subject and a severity was accepted, of the last hour. */
+  readonly #lastSent = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
 
@@ -109,20 +137,61 @@ export class Alerts {
   async #check(): Promise<void> {
     const report = await this.#options.readStatus();
     const now = this.#options.clock();
-    for (const { name, title } of RULES) {
-      const problem = report.problems.find(({ kind }) => kind === name);
-      const sent = this.#sent.get(name);
-      if (problem && problem.severity !== 'unknown') {
-        // A clock that was set back must not keep a problem from being sent.
-        const isRecent = sent !== undefined && now >= sent.at && now - sent.at < REPEAT_MS;
-        if (sent?.isOpen || isRecent) continue;
-        if (await this.#send(`${problem.severity}: ${problem.message}\n${problem.fix}`))
-          this.#sent.set(name, { at: now, isOpen: true });
-      } else if (sent?.isOpen && isKnown(name, report)) {
-        if (await this.#send(`ended after ${formatDuration((now - sent.at) / 1000)}: ${title}.`))
-          this.#sent.set(name, { at: sent.at, isOpen: false });
+    // A clock that was set back must not keep a problem from being sent.
+    for (const [key, at] of this.#lastSent) if (now < at || now - at >= REPEAT_MS) this.#lastSent.delete(key);
+    for (const rule of RULES) {
+      const problem = report.problems.find(({ kind }) => kind === rule.name);
+      const alerts = problem && problem.severity !== 'unknown' ? this.#alertsOf(problem) : [];
+      await this.#sendEnds(rule, alerts, report, now);
+      if (problem) await this.#sendBegins(problem, alerts, now);
+    }
+  }
+
+  /** Those of one rule and severity that begin in the same check are one message. */
+  async #sendBegins(problem: StatusProblem, alerts: readonly Alert[], now: number): Promise<void> {
+    const begun = alerts.filter((alert) => this.#hasBegun(alert));
+    for (const severity of ['error', 'warning'] as const) {
+      const [first, ...others] = begun.filter((alert) => alert.severity === severity);
+      if (!first || !(await this.#send(toBegin(problem, first, others)))) continue;
+      for (const { kind, key, name } of [first, ...others]) {
+        this.#open.set(keyOf(kind, key), { kind, key, name, severity, at: now });
+        this.#lastSent.set(limitKeyOf({ kind, key, severity }), now);
       }
     }
+  }
+
+  /** The rule itself is the subject if it has none, or if there are more than are listed or remembered. */
+  #alertsOf(problem: StatusProblem): Alert[] {
+    const { kind, severity, message, fix, subjects, hasMoreSubjects = false } = problem;
+    const all = (subjects ?? []).map((subject) => ({ kind, ...subject }));
+    const isOpen = ({ key }: Pick<Alert, 'key'>): boolean => this.#open.has(keyOf(kind, key));
+    const isFull = this.#open.size + all.filter((alert) => !isOpen(alert)).length > MAX_SUBJECTS;
+    const known = isFull ? all.filter(isOpen) : all;
+    if (subjects && known.length === all.length && !hasMoreSubjects) return known;
+    return [{ ...{ kind, key: '', name: '' }, severity, message, fix }, ...known];
+  }
+
+  /** Not while it is open, unless it was a warning and is an error now. */
+  #hasBegun(alert: Alert): boolean {
+    const open = this.#open.get(keyOf(alert.kind, alert.key));
+    if (open && (open.severity === 'error' || alert.severity === 'warning')) return false;
+    return alert.severity !== 'unknown' && !this.#lastSent.has(limitKeyOf(alert));
+  }
+
+  async #sendEnds(rule: Rule, alerts: readonly Alert[], report: StatusReport, now: number) {
+    if (!isKnown(rule.name, report)) return;
+    const remaining = new Set(alerts.map(({ key }) => key));
+    const isRemaining = (key: string): boolean => remaining.has(key) || (key !== '' && remaining.has(''));
+    const ended = new Map<string, SentAlert[]>();
+    for (const open of this.#open.values()) {
+      if (open.kind !== rule.name || isRemaining(open.key)) continue;
+      const reason = endReasonOf(open, rule, report);
+      if (open.key === '' && alerts.length > 0) this.#open.delete(keyOf(open.kind, ''));
+      else if (reason !== undefined) ended.set(reason, [...(ended.get(reason) ?? []), open]);
+    }
+    for (const [reason, alerts] of ended)
+      if (await this.#send(toEnd(reason, alerts, now)))
+        for (const { kind, key } of alerts) this.#open.delete(keyOf(kind, key));
   }
 
   async #send(text: string): Promise<boolean> {
@@ -135,7 +204,65 @@ export class Alerts {
   }
 }
 
+const keyOf = (kind: StatusProblem['kind'], subject: string): string => `${kind}\0${subject}`;
+
+/** A consumer that changes from one problem to another is one subject. */
+const limitKeyOf = ({ kind, key, severity }: Pick<Alert, 'kind' | 'key' | 'severity'>): string =>
+  `${severity}\0${key === '' ? kind : `\0${key}`}`;
+
+function toBegin(problem: StatusProblem, first: Alert, others: readonly Alert[]): string {
+  if (first.key === '') return `${problem.severity}: ${problem.message}\n${problem.fix}`;
+  const more = others.length;
+  const names = others.map(({ name }) => name);
+  const same = `${countOf(more, 'more has', 'more have')} the same problem: ${listUpTo(MAX_NAMES - 1, names)}.`;
+  return `${first.severity}: ${first.message}${more === 0 ? '' : ` ${same}`}\n${first.fix}`;
+}
+
+function toEnd(reason: string, [first, ...others]: readonly SentAlert[], now: number): string {
+  if (!first || first.key === '')
+    return `ended after ${formatDuration((now - (first?.at ?? now)) / 1000)}: ${reason}.`;
+  if (others.length === 0)
+    return `ended after ${formatDuration((now - first.at) / 1000)}: ${first.name} ${reason}.`;
+  const names = [first, ...others].map(({ name }) => name);
+  return `ended: ${listUpTo(MAX_NAMES, names)}: each ${reason}.`;
+}
+
+const listUpTo = (max: number, names: readonly string[]): string => {
+  const others = names.length - max;
+  return others > 0 ? `${names.slice(0, max).join(', ')} and ${others} more` : names.join(', ');
+};
+
+/** Undefined: it has not ended, because leads wait, or the subject has another problem instead. */
+function endReasonOf({ key }: SentAlert, rule: Rule, { consumers }: StatusReport): string | undefined {
+  if (key === '') return rule.title;
+  const consumer = consumers?.listed.find((one) => one.key === key);
+  const reason = rule.ended ?? `no longer has this problem: ${rule.title}`;
+  if (!consumer) return isConsumerProblem(rule.name) ? 'was revoked, removed or forgotten' : reason;
+  if (hasLeadsWaiting(consumer)) return undefined;
+  return consumer.state === 'inactive' ? 'is no longer in use, and no lead waits for it' : reason;
+}
+
+const isConsumerProblem = (kind: StatusProblem['kind']): boolean =>
+  CONSUMER_PROBLEMS.some((problem) => problem === kind);
+
+/** With these, the consumer gets its leads. */
+const HARMLESS: readonly ConsumerProblem[] = ['leads-skipped', 'tokens-expiring'];
+
+/** Leads that came after its last poll do not count: it has polled as it should. */
+function hasLeadsWaiting({ problems, pendingSince, lastPollAt, isStuck, hook }: ConsumerStatus): boolean {
+  if (isStuck || problems.some((problem) => !HARMLESS.includes(problem))) return true;
+  const lastAt = lastPollAt ?? (hook?.isAccepted ? hook.lastEventAt : null);
+  return pendingSince !== null && (lastAt === null || pendingSince <= lastAt);
+}
+
+const PARTS: readonly (readonly [keyof Pick<StatusReport, 'hooks' | 'senders'>, readonly string[]])[] = [
+  ['hooks', ['hooks-disabled', 'hooks-failing']],
+  ['senders', SENDER_PROBLEMS],
+];
+
 /** What could not be read has not ended. */
-const isKnown = (kind: StatusProblem['kind'], { database, consumers, hooks }: StatusReport): boolean =>
-  database.reachable &&
-  (kind === 'database-unreachable' || (consumers !== null && (hooks !== null || !kind.startsWith('hooks-'))));
+const isKnown = (kind: StatusProblem['kind'], report: StatusReport): boolean =>
+  report.database.reachable &&
+  (kind === 'database-unreachable' ||
+    (report.consumers !== null &&
+      PARTS.every(([part, kinds]) => report[part] !== null || !kinds.includes(kind))));

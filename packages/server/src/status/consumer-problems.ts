@@ -1,5 +1,6 @@
 /** The sentences of the rules about single consumers: what is wrong with one, and what to do. */
 import { PROBLEMS } from '@leadtap/contract';
+import { tokenKeyText } from '../accounts/token-key.ts';
 import { isSameConsumer } from '../consumers/store.ts';
 import { hasEnded } from '../hooks/store.ts';
 import { toIso } from '../lib/clock.ts';
@@ -27,7 +28,7 @@ import {
 
 /** In words, and what to do. The level and the page of the documents are those of the rule if they are missing. */
 export type Found = Pick<StatusProblem, 'message' | 'fix'> &
-  Partial<Pick<StatusProblem, 'severity' | 'docs'>>;
+  Partial<Pick<StatusProblem, 'severity' | 'docs' | 'subjects' | 'hasMoreSubjects'>>;
 
 /** For the user of the token, who has no commands. */
 export interface ConsumerRow extends Partial<Pick<StatusProblem, 'severity'>> {
@@ -36,7 +37,7 @@ export interface ConsumerRow extends Partial<Pick<StatusProblem, 'severity'>> {
   readonly userFix: string;
 }
 
-type FoundConsumer = Found & ConsumerRow;
+export type FoundConsumer = Found & ConsumerRow;
 
 /** What the sentences about one consumer need beside it. */
 export type Moment = Pick<Facts, 'generatedAt' | 'refusals'>;
@@ -51,26 +52,37 @@ const PENDING_LONG_S = 3600;
 export const FAILING_LONG_S = 15 * 60;
 const RECENT_REFUSAL_S = 3600;
 
+interface ConsumerSearch {
+  readonly problem: ConsumerProblem;
+  /** If the description has none. */
+  readonly severity: StatusProblem['severity'];
+  readonly describe: DescribeConsumer;
+  readonly sortKey?: ((consumer: ConsumerStatus) => string) | undefined;
+}
+
 /** Describes the first consumer with this problem, errors before warnings, in the order of `sortKey`, and names the others. */
 export function findConsumers(
   facts: Facts,
-  problem: ConsumerProblem,
-  describeFirst: DescribeConsumer,
-  sortKey: (consumer: ConsumerStatus) => string = () => '',
+  { problem, severity, describe: describeOne, sortKey = () => '' }: ConsumerSearch,
 ): Found | undefined {
   const { consumers } = facts;
-  const isWarning = (consumer: ConsumerStatus): boolean =>
-    describeFirst(consumer, facts).severity === 'warning';
-  const [first, ...others] = (consumers?.listed ?? [])
+  const all = (consumers?.listed ?? [])
     .filter(({ problems }) => problems.includes(problem))
-    .sort((a, b) => Number(sortKey(a) > sortKey(b)) - Number(sortKey(a) < sortKey(b)))
-    .sort((a, b) => Number(isWarning(a)) - Number(isWarning(b)));
+    .map((consumer) => ({ consumer, found: describeOne(consumer, facts), order: sortKey(consumer) }))
+    .sort((a, b) => Number(a.order > b.order) - Number(a.order < b.order))
+    .sort((a, b) => Number(a.found.severity === 'warning') - Number(b.found.severity === 'warning'));
+  const [first] = all;
   if (!consumers || !first) return undefined;
-  const { row: _, userFix: __, ...found } = describeFirst(first, facts);
+  const { row: _, userFix: __, ...found } = first.found;
+  const subjects = all.map(({ consumer, found: { severity: own = severity, message, fix } }) => ({
+    ...{ key: consumer.key, name: describe(consumer), severity: own, message, fix },
+  }));
   const more = consumers.problems[problem] - 1;
-  if (more === 0) return found;
+  if (more === 0) return { ...found, subjects };
+  const others = all.slice(1).map(({ consumer }) => consumer);
   const names = `${countOf(more, 'more has', 'more have')} the same problem: ${listNames(others, more)}.`;
-  return { ...found, message: `${found.message} ${names}` };
+  const message = `${found.message} ${names}`;
+  return { ...found, message, subjects, hasMoreSubjects: more > others.length };
 }
 
 /** The row as a sentence that begins with the name. */
@@ -324,12 +336,12 @@ export function findRefusedWithoutUser(facts: Facts): Found | undefined {
         secondsSince(facts, one.lastAt) < RECENT_REFUSAL_S &&
         !facts.consumers?.listed.some((other) => isSameConsumer(one, other)),
     );
-    if (first)
-      return {
-        message: `${subjectOf(first)} polls, but is refused with ${status} ${code}.`,
-        fix: fixOf(code, first.userId),
-        docs: `/docs#problem-${code}`,
-      };
+    if (first) {
+      const message = `${subjectOf(first)} polls, but is refused with ${status} ${code}.`;
+      const found = { message, fix: fixOf(code, first.userId) };
+      const subject = { key: tokenKeyText(first), name: describe(first), severity: 'warning' as const };
+      return { ...found, docs: `/docs#problem-${code}`, subjects: [{ ...subject, ...found }] };
+    }
   }
   return undefined;
 }
@@ -366,12 +378,23 @@ const HOOK_FIXES = {
   },
 };
 
-/** The operator has one sentence for all webhook subscriptions. */
-export function describeHook(consumer: ConsumerStatus, moment: Moment): ConsumerRow {
+export function describeHook(consumer: ConsumerStatus, moment: Moment): FoundConsumer {
+  const described = describeHookRow(consumer, moment);
+  const { isAllowed = true } = consumer.hook ?? {};
+  const fix =
+    consumer.hook?.state === 'disabled'
+      ? 'Leads wait, and none is lost. `leadtap hooks send-test ID` enables it again if its receiver accepts requests'
+      : 'It is sent again by itself. Leads wait meanwhile, and none is lost. `leadtap hooks send-test ID` shows what the receiver answers';
+  return {
+    ...{ ...described, message: `${subjectOf(consumer)}: ${described.row}.` },
+    fix: isAllowed ? `${fix} (${hooksCommand(consumer)} shows the id).` : notSentFixes(consumer).fix,
+  };
+}
+
+function describeHookRow(consumer: ConsumerStatus, moment: Moment): ConsumerRow {
   const { state, lastStatus = null, failingSince = null } = consumer.hook ?? {};
   const what = hostOf(consumer) === null ? 'events' : 'leads';
-  const leads =
-    what === 'leads' && consumer.pendingLeads > 0 ? `; ${pendingText(consumer.pendingLeads)}` : '';
+  const leads = consumer.pendingLeads > 0 ? `; ${pendingText(consumer.pendingLeads)}` : '';
   const answer = `${lastStatus === null ? 'did not answer' : `answered with ${lastStatus}`}${leads}`;
   if (state === 'disabled') {
     const reason = what === 'leads' ? answer : `accepted no event for 3 days, and ${answer}`;

@@ -1,5 +1,7 @@
 /** The consumers in the diagnosis: all are judged and counted, the most urgent are listed. */
+import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
+import { tokenKeyText } from '../accounts/token-key.ts';
 import { isSameConsumer, positionOf } from '../consumers/store.ts';
 import { hasEnded } from '../hooks/store.ts';
 import { CLIENT_CLOSED_REQUEST } from '../http/exchange.ts';
@@ -141,7 +143,17 @@ export const toStatus = (
   { listed, problems }: Judged,
   now: number,
   staleAfterMs: number | undefined,
-): ConsumerStatus => ({ ...consumerFactsOf(listed, now, staleAfterMs), problems });
+): ConsumerStatus => ({
+  ...consumerFactsOf(listed, now, staleAfterMs),
+  problems,
+  key: subjectKeyOf(listed),
+});
+
+/** A hook that sends leads is a subject of its own. Its id is a secret. */
+function subjectKeyOf(listed: ListedConsumer): string {
+  const id = leadHookOf(listed)?.id;
+  return id === undefined ? tokenKeyText(listed) : createHash('sha256').update(id).digest('base64url');
+}
 
 export interface Judged {
   readonly listed: ListedConsumer;

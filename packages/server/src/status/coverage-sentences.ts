@@ -114,5 +114,10 @@ export function findUnseen({ consumers, generatedAt }: Facts): Found | undefined
   const texts = places.slice(0, MAX_PLACES).map((place) => `${unseenText(place, now)}.`);
   const others = places.length - texts.length;
   if (others > 0) texts.push(`And ${countOf(others, 'more place', 'more places')}.`);
-  return { message: texts.join(' '), fix: unseenFix(worst) };
+  const subjects = places.map((place) => ({
+    key: JSON.stringify([place.companyId, place.branchId, place.departmentId, place.isOnlyHere]),
+    ...{ name: inSentence(place.company), severity: 'warning' as const },
+    ...{ message: `${unseenText(place, now)}.`, fix: unseenFix(place) },
+  }));
+  return { message: texts.join(' '), fix: unseenFix(worst), subjects };
 }

@@ -71,9 +71,11 @@ export function createStatusReader(sources: StatusSources): () => Promise<Status
 
 function toReport(facts: Facts, { invocation, staleAfterMs }: StatusSources): StatusReport {
   const { healthy, good, note, problems: found } = diagnose(facts, staleAfterMs);
+  const withInvocation = (fix: string): string => fix.replaceAll('`leadtap ', () => `\`${invocation} `);
   const problems = found.map((problem) => ({
     ...problem,
-    fix: problem.fix.replaceAll('`leadtap ', () => `\`${invocation} `),
+    fix: withInvocation(problem.fix),
+    subjects: problem.subjects?.map((subject) => ({ ...subject, fix: withInvocation(subject.fix) })),
   }));
   const sentences = [good ?? note, ...problems.map(({ message }) => message)];
   const summary = sentences.filter((sentence) => sentence !== null).join(' ');
@@ -84,9 +86,10 @@ function toReport(facts: Facts, { invocation, staleAfterMs }: StatusSources): St
 /** What `/status.json` contains. */
 export const toStatusJson = (report: StatusReport): object => ({
   ...report,
+  problems: report.problems.map(({ subjects: _, hasMoreSubjects: __, ...problem }) => problem),
   consumers: report.consumers && {
     ...report.consumers,
-    listed: report.consumers.listed.map(toConsumerJson),
+    listed: report.consumers.listed.map(({ key: _, ...consumer }) => toConsumerJson(consumer)),
   },
 });
 

@@ -28,6 +28,13 @@ export const SENDER_PROBLEMS = ['leads-refused', 'senders-expired', 'senders-exp
 
 export type SenderProblem = (typeof SENDER_PROBLEMS)[number];
 
+/** One consumer, sender, hook or place that has a problem, for alerts. Only in memory. */
+export interface ProblemSubject extends Pick<StatusProblem, 'message' | 'fix' | 'severity'> {
+  /** Stays the same while the subject exists. */
+  readonly key: string;
+  readonly name: string;
+}
+
 export interface StatusProblem {
   /** Stable, for programs. */
   readonly kind:
@@ -50,6 +57,10 @@ export interface StatusProblem {
   readonly fix: string;
   /** Where the service explains it, below its base address: `/docs#kind`, or `/docs#problem-code`. */
   readonly docs: string;
+  /** Undefined: the problem has no subjects. Not in `/status.json`. */
+  readonly subjects?: readonly ProblemSubject[] | undefined;
+  /** Not all subjects are listed. Not in `/status.json`. */
+  readonly hasMoreSubjects?: boolean | undefined;
 }
 
 /**
@@ -58,6 +69,8 @@ export interface StatusProblem {
  */
 export interface ConsumerStatus extends ReturnType<typeof consumerFactsOf> {
   readonly problems: readonly ConsumerProblem[];
+  /** Of its token or webhook, for alerts. Not in `/status.json`. */
+  readonly key: string;
 }
 
 export interface ConsumersStatus {

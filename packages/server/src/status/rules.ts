@@ -34,7 +34,7 @@ import type {
   StatusProblem,
 } from './report.ts';
 import { findSenders } from './sender-problems.ts';
-import { countOf, listNames, secondsSince } from './sentences.ts';
+import { countOf, secondsSince } from './sentences.ts';
 
 type Level = StatusProblem['severity'];
 
@@ -48,6 +48,8 @@ export interface Rule {
   readonly guide: string;
   /** Undefined if there is no such problem. */
   readonly find: (facts: Facts) => Found | undefined;
+  /** What is said of a subject that no longer has this problem, after its name. Default: the title. */
+  readonly ended?: string;
   /** For the user of one consumer that has this problem. */
   readonly describe?: (consumer: ConsumerStatus, moment: Moment) => ConsumerRow;
 }
@@ -60,12 +62,18 @@ const consumerRule = ({
   readonly name: ConsumerProblem;
   readonly describe: DescribeConsumer;
   readonly sortKey?: (consumer: ConsumerStatus) => string;
-}): Rule => ({ ...rule, find: (facts) => findConsumers(facts, rule.name, rule.describe, sortKey) });
+}): Rule => ({
+  ...rule,
+  find: (facts) => {
+    const { name: problem, levels, describe } = rule;
+    return findConsumers(facts, { problem, severity: levels[0], describe, sortKey });
+  },
+});
 
 /** A rule about single senders. */
 const senderRule = (rule: Omit<Rule, 'find'> & { readonly name: SenderProblem }): Rule => ({
   ...rule,
-  find: (facts) => findSenders(facts, rule.name),
+  find: (facts) => findSenders(facts, rule.name, rule.levels[0]),
 });
 
 const DAY_S = 86_400;
@@ -117,6 +125,7 @@ export const RULES: readonly Rule[] = [
     title: 'A sender has refused requests: their leads are not stored',
     guide:
       'Of the last 7 days, and neither repeated with success nor accepted nor deleted since. The status page has the code and the names of the fields, and `{base_url}/docs#problems` explains each code. Correct the sender, or give it a new token if that has ended.',
+    ended: 'has no refused requests of the last 7 days that are missing',
   }),
   senderRule({
     name: 'senders-expired',
@@ -124,6 +133,7 @@ export const RULES: readonly Rule[] = [
     title: 'The token of a sender has expired: what it sends is refused',
     guide:
       'It sent leads within the last 30 days, and no other token of its user and source has sent since. Issue a new token (`leadtap token issue --user ID --scope leads:write`, or with `--source`) and put it into the sender. If the sender is no longer needed, revoke the old one: `leadtap token revoke ID`.',
+    ended: 'has another token, or has not sent for 30 days',
   }),
   consumerRule({
     name: 'leads-skipped',
@@ -132,6 +142,7 @@ export const RULES: readonly Rule[] = [
       'A consumer has skipped leads: its position is past them, but they were never sent to it, or not since they were moved to its branch or department',
     guide:
       'For example, a client polls with the time of its own clock, or without `since` while more leads come than fit into its page. Or a lead was assigned to its branch after it had got later leads: assign the branch before you add a lead. Let it poll once with the `since` that the status page names, and then continue with the address in `Link`. It is found for 7 days, or until then.',
+    ended: 'has no skipped leads any more',
     describe: describeSkipped,
   }),
   consumerRule({
@@ -141,6 +152,7 @@ export const RULES: readonly Rule[] = [
       'A consumer still polls with a token that has ended (revoked, expired, or of a removed key), or leads wait for a webhook whose token has ended',
     guide:
       'One that polls is refused with 401. Put a new token into the automation (`leadtap token issue --user ID`), or switch the automation off. The automation keeps its position. A webhook has ended with its token, or with the key that signed it: delete it (`leadtap hooks remove ID`), and if it is needed, subscribe its URL again from the position that the status page names (`leadtap hooks add --since`).',
+    ended: 'does not use the ended token any more',
     describe: describeEnded,
   }),
   consumerRule({
@@ -149,6 +161,7 @@ export const RULES: readonly Rule[] = [
     title: 'A consumer has stopped polling',
     guide:
       'Look in its platform whether the automation is switched on and what its last run says. If it was switched off for good, revoke its token: `leadtap token revoke ID`, or forget the consumer: `leadtap consumers forget TOKEN`. While leads wait for it, it stays an error.',
+    ended: 'polls again',
     describe: describeStale,
   }),
   consumerRule({
@@ -158,6 +171,7 @@ export const RULES: readonly Rule[] = [
       'Leads wait for a consumer for more than an hour and four of its usual intervals, or for a webhook for more than 2 minutes',
     guide:
       'It has stopped, or it polls and does not advance (it must follow the address in `Link` until a page is empty), or it has a webhook and never polls, or its webhook is not sent its leads because its host is not in `LEADTAP_HOOK_HOSTS`. For a webhook it is an error after an hour. A token that polled only a few times is a warning after a day. Revoke tokens that are no longer needed.',
+    ended: 'has the leads that waited',
     describe: describePending,
     sortKey: pendingSinceOf,
   }),
@@ -167,6 +181,7 @@ export const RULES: readonly Rule[] = [
     title: 'Leads of the last 30 days have reached no automation, and none will get them',
     guide:
       'No automation may see their company, branch or department, or the one that may does not poll any more, or its token has ended. Connect one: `leadtap token issue --user ID`, with a user whose access level includes the place. Let it poll first with the `since` that the status page names, so that it gets these leads, too. It is found for 30 days, or until then.',
+    ended: 'has no more such leads of the last 30 days',
     find: findUnseen,
   },
   consumerRule({
@@ -175,6 +190,7 @@ export const RULES: readonly Rule[] = [
     title: 'Leads wait for a consumer that is refused with 429',
     guide:
       'Let it poll every 2 minutes, or with `Prefer: wait=50`. All tokens of a user share the limits. It is an error after 15 minutes.',
+    ended: 'has the leads that waited',
     describe: describeLimited,
     sortKey: pendingSinceOf,
   }),
@@ -191,6 +207,7 @@ export const RULES: readonly Rule[] = [
         'no event was accepted for 3 days, or leads were answered with 410',
         'Leads wait, and none is lost. `leadtap hooks list` shows what the receivers answered; `leadtap hooks send-test ID` enables one that accepts requests again.',
       ),
+    ended: 'has no disabled webhook any more',
     describe: describeHook,
   },
   {
@@ -208,6 +225,7 @@ export const RULES: readonly Rule[] = [
       );
       return found && { ...found, severity: (facts.hooks?.failingLong ?? 0) > 0 ? 'error' : 'warning' };
     },
+    ended: 'has no failing webhook any more',
     describe: describeHook,
   },
   {
@@ -279,8 +297,18 @@ export const RULES: readonly Rule[] = [
       'A consumer polls, but is refused, or leads wait although the plan of its user does not include them',
     guide:
       'The status page has the code of the refusal, and `{base_url}/docs#problems` explains each code. A webhook is not sent leads while the plan of its user does not include it.',
-    find: (facts) =>
-      findConsumers(facts, 'consumers-refused', describeRefused) ?? findRefusedWithoutUser(facts),
+    find: (facts) => {
+      const search = {
+        problem: 'consumers-refused',
+        severity: 'warning',
+        describe: describeRefused,
+      } as const;
+      const found = findConsumers(facts, search);
+      const withoutUser = findRefusedWithoutUser(facts);
+      if (!found || !withoutUser) return found ?? withoutUser;
+      return { ...found, subjects: [...(found.subjects ?? []), ...(withoutUser.subjects ?? [])] };
+    },
+    ended: 'is no longer refused',
     describe: describeRefused,
   },
   {
@@ -303,6 +331,7 @@ export const RULES: readonly Rule[] = [
     title: 'A token that polls, or whose webhook sends leads, expires within 7 days',
     guide:
       'Issue a new token (`leadtap token issue --user ID`) and put it into the automation. The automation keeps its position. A webhook that sends leads ends with its token: subscribe its URL again with the new one.',
+    ended: 'has a token that was renewed or has ended',
     describe: describeExpiring,
     sortKey: ({ tokenExpiresAt }) => tokenExpiresAt ?? '',
   }),
@@ -312,6 +341,7 @@ export const RULES: readonly Rule[] = [
     title: 'A token that sends leads expires within 7 days',
     guide:
       'Or within the last third of its life, if that is shorter. What it sends is refused then. Issue a new token (`leadtap token issue --user ID --scope leads:write`, or with `--source`) and put it into the sender.',
+    ended: 'has a token that was renewed or has ended',
   }),
   {
     name: 'backup-old',
@@ -446,15 +476,18 @@ function describePolling(active: number, activeWithoutInterval: number, staleAft
   return `${others} The usual interval of the ${activeWithoutInterval === 1 ? 'other one' : 'others'} is not known yet.`;
 }
 
+/** By their number alone where the consumers are not known. */
 function findHooks(
-  { hooks, consumers }: Facts,
+  facts: Facts,
   state: 'disabled' | 'failing',
   reason: string,
   fix: string,
 ): Found | undefined {
+  const { hooks } = facts;
   if (!hooks || hooks[state] === 0) return undefined;
+  const severity = state === 'disabled' ? 'error' : 'warning';
+  const found = findConsumers(facts, { problem: `hooks-${state}`, severity, describe: describeHook });
+  if (found) return found;
   const subject = countOf(hooks[state], 'webhook subscription is', 'webhook subscriptions are');
-  const found = consumers?.listed.filter(({ problems }) => problems.includes(`hooks-${state}`)) ?? [];
-  const whose = found.length === 0 ? '' : ` Of ${listNames(found)}.`;
-  return { message: `${subject} ${state}: ${reason}.${whose}`, fix };
+  return { message: `${subject} ${state}: ${reason}.`, fix };
 }

@@ -1,10 +1,17 @@
 /** The sentences of the rules about single senders: what is wrong with one, and what to do. */
 import { IMPORT_FIELDS, PROBLEMS, type ProblemCode } from '@leadtap/contract';
+import { tokenKeyText } from '../accounts/token-key.ts';
 import { fieldOfName } from '../leads/field-names.ts';
 import { CUSTOM_FIELD_PREFIX } from '../leads/parse-lead.ts';
 import { formatDuration } from '../lib/formats.ts';
 import type { ConsumerRow, Found } from './consumer-problems.ts';
-import { type Facts, SENDER_PROBLEMS, type SenderProblem, type SenderStatus } from './report.ts';
+import {
+  type Facts,
+  SENDER_PROBLEMS,
+  type SenderProblem,
+  type SenderStatus,
+  type StatusProblem,
+} from './report.ts';
 import {
   agoOf,
   countOf,
@@ -23,15 +30,24 @@ type FoundSender = Found & ConsumerRow;
 type DescribeSender = (sender: SenderStatus, moment: Moment) => FoundSender;
 
 /** Describes the sender with this problem that sent last, and names the others. */
-export function findSenders(facts: Facts, problem: SenderProblem): Found | undefined {
+export function findSenders(
+  facts: Facts,
+  problem: SenderProblem,
+  severity: StatusProblem['severity'],
+): Found | undefined {
   const { senders } = facts;
   const [first, ...others] = senders?.listed.filter(({ problems }) => problems.includes(problem)) ?? [];
   if (!senders || !first) return undefined;
+  const subjects = [first, ...others].map((sender) => {
+    const { message, fix } = DESCRIPTIONS[problem](sender, facts);
+    return { key: `sender\0${tokenKeyText(sender)}`, name: describe(sender), severity, message, fix };
+  });
   const { row: _, userFix: __, ...found } = DESCRIPTIONS[problem](first, facts);
   const more = senders.problems[problem] - 1;
-  if (more === 0) return found;
+  if (more === 0) return { ...found, subjects };
   const names = `${countOf(more, 'more has', 'more have')} the same problem: ${listNames(others, more)}.`;
-  return { ...found, message: `${found.message} ${names}` };
+  const hasMoreSubjects = more > others.length;
+  return { ...found, message: `${found.message} ${names}`, subjects, hasMoreSubjects };
 }
 
 /** The most urgent problem of one sender. */

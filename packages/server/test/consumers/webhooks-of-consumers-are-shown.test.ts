@@ -193,13 +193,13 @@ describe('the status page', () => {
       {
         ...{ kind: 'hooks-disabled', severity: 'error', docs: '/docs#hooks-disabled' },
         message:
-          '1 webhook subscription is disabled: no event was accepted for 3 days, or leads were answered with 410. Of C (user boss).',
-        fix: expect.stringContaining('`leadtap hooks send-test ID` enables one'),
+          'C (user boss): its webhook is disabled: it accepted no event for 3 days, and answered with 502.',
+        fix: expect.stringContaining('`leadtap hooks send-test ID` enables it'),
       },
       {
         ...{ kind: 'hooks-failing', severity: 'warning', docs: '/docs#hooks-failing' },
-        message: '1 webhook subscription is failing: the last request was not accepted. Of B (user boss).',
-        fix: expect.stringContaining('`leadtap hooks list` shows what the receivers answered'),
+        message: 'B (user boss): its webhook does not accept events: it did not answer.',
+        fix: expect.stringContaining('`leadtap hooks list --user boss` shows the id'),
       },
     ]);
     expect(consumers?.listed.map(({ name }) => name)).toEqual(['B', 'C', 'A']);

@@ -53,7 +53,7 @@ const consumer = (rest: Partial<ConsumerStatus>): ConsumerStatus => ({
     movedLeads: 0,
     unconfirmedSince: null,
   },
-  ...{ isStuck: false, tokenEnded: null, isAwaited: false, problems: [], hook: null },
+  ...{ isStuck: false, tokenEnded: null, isAwaited: false, problems: [], hook: null, key: 'boss token-1' },
   ...rest,
 });
 

@@ -575,7 +575,7 @@ const SITUATIONS: readonly Situation[] = [
     (minutes): Situation => ({
       name: `a webhook has not accepted a lead for ${minutes} minutes`,
       expected: [`hooks-failing ${minutes < 15 ? 'warning' : 'error'}`],
-      says: /^1 webhook subscription is failing: the last request was not accepted\. Of token make → 127/,
+      says: /^Token make → 127\S+ \(user boss\): its webhook does not accept leads: it answered with 502; 1 lead waits\.$/,
       arrange: async (world) => {
         await world.sending('make', { failures: 3, lastStatus: 502, failingSince: world.clock() });
         await world.service.add({});
@@ -586,7 +586,7 @@ const SITUATIONS: readonly Situation[] = [
   {
     name: 'a webhook that sends leads is disabled',
     expected: ['hooks-disabled error'],
-    says: /or leads were answered with 410\. Of token make →/,
+    says: /^Token make → 127\S+ \(user boss\): its webhook is disabled: it answered with 502; 1 lead waits\.$/,
     arrange: async (world) => {
       const failingSince = world.clock();
       await world.service.add({});

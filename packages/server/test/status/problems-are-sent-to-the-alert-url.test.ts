@@ -52,8 +52,31 @@ async function installation(path = '/secret-topic') {
     await one.service.alerts?.check();
     return receiver.messages.splice(0).map(({ text }) => text);
   };
-  return { clock, receiver, lines, service, env, poll, check };
+  return { clock, receiver, lines, service, env, client, poll, check };
 }
+
+/** Other consumers that poll every 10 minutes as well. */
+async function addOthers(
+  { service, clock, poll }: Awaited<ReturnType<typeof installation>>,
+  names: readonly string[],
+) {
+  const clients = await Promise.all(names.map((name) => addClient(service, 'boss', `token-${name}`, name)));
+  const polls = clients.map((client) => async () => {
+    await client();
+    await writePolls(service);
+  });
+  for (let round = 0; round < 5; round += 1) {
+    clock.advance(10 * MINUTE_MS);
+    for (const one of [poll, ...polls]) await one();
+  }
+  return polls;
+}
+
+/** The first lines of the messages, up to the second half of a sentence. */
+const begun = async (check: () => Promise<string[]>): Promise<string[]> =>
+  (await check()).map((text) =>
+    text.slice('Leadtap (leads.example.com): '.length).replace(/\n[\s\S]*|(?<=;) [\s\S]*/, ''),
+  );
 
 describe('LEADTAP_ALERT_URL', () => {
   it('gets one message when a problem begins and one when it ends, and no more than one begin in an hour', async () => {
@@ -72,13 +95,128 @@ describe('LEADTAP_ALERT_URL', () => {
     expect(await check(), 'it lasts').toEqual([]);
     await poll();
     expect(await check()).toEqual([
-      'Leadtap (leads.example.com): ended after 2 h: A consumer has stopped polling.',
+      'Leadtap (leads.example.com): ended after 2 h: Zapier (user boss) polls again.',
     ]);
 
     clock.advance(3 * HOUR_MS);
     expect(await check(), 'more than an hour after the first').toHaveLength(1);
     await poll();
     expect(await check()).toHaveLength(1);
+  });
+
+  it('gets a message for each consumer that stops, and one when it polls again, whatever the others do', async () => {
+    const installed = await installation();
+    const { clock, service, poll, check } = installed;
+    const [make = poll, n8n = poll] = await addOthers(installed, ['Make', 'n8n']);
+    expect(await begun(check), 'all poll').toEqual([]);
+    clock.advance(16 * MINUTE_MS);
+    await Promise.all([make(), n8n()]);
+    expect(await begun(check)).toEqual(['error: Zapier (user boss) has not polled for 16 min;']);
+    await poll();
+    expect(await begun(check)).toEqual(['ended after 0 s: Zapier (user boss) polls again.']);
+    clock.advance(25 * MINUTE_MS);
+    await n8n();
+    expect(await begun(check), 'Zapier was sent in the last hour').toEqual([
+      'error: Make (user boss) has not polled for 25 min;',
+    ]);
+    clock.advance(40 * MINUTE_MS);
+    await n8n();
+    expect(await begun(check)).toEqual(['error: Zapier (user boss) has not polled for 1 h 5 min;']);
+    await Promise.all([poll(), make()]);
+    expect(await begun(check)).toEqual(['ended: Make (user boss), Zapier (user boss): each polls again.']);
+    await service.store.revokeToken('token-n8n');
+    clock.advance(16 * MINUTE_MS);
+    await Promise.all([poll(), make()]);
+    expect(await begun(check), 'a revoked token is no consumer').toEqual([]);
+  });
+
+  it('gets one message for all that stop together, with at most five names', async () => {
+    const installed = await installation();
+    const { clock, poll, check } = installed;
+    const others = await addOthers(installed, ['b', 'c', 'd', 'e', 'f', 'g']);
+    expect(await check()).toEqual([]);
+    clock.advance(HOUR_MS);
+    const [message = '', ...rest] = await check();
+    expect(rest).toEqual([]);
+    expect(message).toContain(
+      'b (user boss) has not polled for 1 h; it usually polls every 10 min. 6 more have the same problem: c (user boss), d (user boss), e (user boss), f (user boss) and 2 more.',
+    );
+    for (const one of [poll, ...others]) await one();
+    expect(await check()).toEqual([
+      'Leadtap (leads.example.com): ended: b (user boss), c (user boss), d (user boss), e (user boss), f (user boss) and 2 more: each polls again.',
+    ]);
+  });
+
+  it('gets no end while leads wait, however long that takes', async () => {
+    const { clock, service, client, check } = await installation();
+    const since = `since=${new Date(clock()).toISOString()}`;
+    clock.advance(1000);
+    await service.add({}, {}, {});
+    clock.advance(HOUR_MS);
+    expect(await begun(check)).toEqual(['error: Zapier (user boss) has not polled for 1 h;']);
+    for (const days of [1, 7, 13]) {
+      clock.advance(days * 24 * HOUR_MS);
+      expect(await begun(check), `${days} days`).toEqual([]);
+    }
+    await client(`${since}&limit=1`);
+    await writePolls(service);
+    expect(await begun(check), 'it polls').toEqual([
+      'error: 2 leads wait for Zapier (user boss), the oldest for 21 days 1 h;',
+    ]);
+    clock.advance(1000);
+    await client(since);
+    await writePolls(service);
+    expect(await begun(check)).toEqual([
+      'ended after 21 days: Zapier (user boss) polls again.',
+      'ended after 1 s: Zapier (user boss) has the leads that waited.',
+    ]);
+  });
+
+  it('gets the end of a consumer that was forgotten, and does not say that it polls', async () => {
+    const { clock, service, check } = await installation();
+    await service.add({});
+    clock.advance(HOUR_MS);
+    expect(await begun(check)).toHaveLength(1);
+    await service.store.consumers.forget({ userId: 'boss', tokenId: 'token-1' });
+    expect(await begun(check)).toEqual([
+      'ended after 0 s: Zapier (user boss) was revoked, removed or forgotten.',
+      expect.stringMatching(/^warning: 1 lead since Monday: no automation/),
+    ]);
+  });
+
+  it('gets a message when a warning becomes an error, for each webhook by itself', async () => {
+    const { clock, service, check } = await installation();
+    const fail = async (id: string) => {
+      const url = `https://hooks.zapier.com/${id}`;
+      const hook = { id: id.repeat(32), userId: 'boss', tokenId: 'sends', tokenExpiresAt: null, url };
+      const sent = { send: 'lead' as const, baseUrl: service.url, since: undefined };
+      const stored = await service.store.hooks.subscribe({ ...hook, ...sent }, 20);
+      if (stored?.kind !== 'created') throw new Error('not subscribed');
+      const progress = { failures: 3, lastStatus: 502, lastEventAt: clock(), failingSince: clock() };
+      const later = { notBefore: Date.UTC(2100, 0), checkAt: null };
+      await service.store.hooks.settle([
+        { claimed: stored.hook, progress: { ...stored.hook, ...progress, ...later } },
+      ]);
+    };
+    await service.store.consumers.forget({ userId: 'boss', tokenId: 'token-1' });
+    await fail('1');
+    await service.add({});
+    const text =
+      'Token sends → hooks.zapier.com (user boss): its webhook does not accept leads: it answered with 502;';
+    expect(await begun(check)).toEqual([`warning: ${text}`]);
+    clock.advance(10 * MINUTE_MS);
+    await fail('2');
+    expect(await begun(check), 'another webhook of the same token and host').toEqual([
+      `warning: ${text.replace('502;', '502.')}`,
+    ]);
+    clock.advance(6 * MINUTE_MS);
+    expect(await begun(check)).toEqual([`error: ${text}`]);
+    clock.advance(10 * MINUTE_MS);
+    expect(await begun(check)).toEqual([`error: ${text.replace('502;', '502.')}`]);
+    await service.store.hooks.remove('1'.repeat(32));
+    expect(await begun(check)).toEqual([
+      expect.stringMatching(/^ended after .+ was revoked, removed or forgotten\.$/),
+    ]);
   });
 
   it('gets names without mentions and markup', async () => {
@@ -131,7 +269,7 @@ describe('LEADTAP_ALERT_URL', () => {
     vi.restoreAllMocks();
     expect(await check()).toEqual([expect.stringContaining('ended after 0 s: The database is unreachable.')]);
     await poll();
-    expect(await check()).toEqual([expect.stringContaining('A consumer has stopped polling.')]);
+    expect(await check()).toEqual([expect.stringContaining('Zapier (user boss) polls again.')]);
   });
 
   it('gets a message that was not accepted again, and no end without a begin; its address is not logged', async () => {
