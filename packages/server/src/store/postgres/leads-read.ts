@@ -7,7 +7,7 @@ import type { Store } from '../store.ts';
 import type { Database } from './connection.ts';
 import { isLockBusy } from './errors.ts';
 import { toRenderedLead } from './lead-page.ts';
-import { LockQueue } from './lock-queue.ts';
+import { COMPANY_BUSY, LockQueue } from './lock-queue.ts';
 
 /** The result of `leadtap.read_page`; `leads` is null when the lock was not free at once. */
 interface PageRow {
@@ -49,15 +49,14 @@ export function pageMethods(database: Database, lockWaitMs: number): PageMethods
     const { scope, since, limit } = query;
     const values = [...scopeValues(scope), since ?? null, limit, waitMs];
     const [row] = await database.query<PageRow>(READ_PAGE, values, { signal });
-    return row && toPage(row);
+    return row ? toPage(row) : COMPANY_BUSY;
   }
 
-  /** Undefined when the lock is taken. */
   async function readLocked(query: PageQuery, waitMs: number, signal?: AbortSignal) {
     try {
       return await read(query, waitMs, signal);
     } catch (error) {
-      if (isLockBusy(error)) return undefined;
+      if (isLockBusy(error)) return COMPANY_BUSY;
       throw error;
     }
   }
@@ -65,17 +64,20 @@ export function pageMethods(database: Database, lockWaitMs: number): PageMethods
   /** A lock error here is about a table, of a migration for one: the read fails, and is not an empty page. */
   async function readUnlocked(query: PageQuery, signal?: AbortSignal): Promise<Page> {
     const page = await read(query, WITHOUT_LOCK, signal);
-    if (!page) throw new Error('leadtap.read_page returned no page although it needed no lock');
+    if (page === COMPANY_BUSY)
+      throw new Error('leadtap.read_page returned no page although it needed no lock');
     return page;
   }
 
   return {
-    readPage: async (query, signal) =>
-      (await readLocked(query, NO_WAIT, signal)) ??
-      (await lockQueue.run(query.scope.companyId, lockWaitMs, (remainingMs) =>
+    async readPage(query, signal) {
+      const page = await readLocked(query, NO_WAIT, signal);
+      if (page !== COMPANY_BUSY) return page;
+      const queuedPage = await lockQueue.run(query.scope.companyId, lockWaitMs, (remainingMs) =>
         readLocked(query, remainingMs, signal),
-      )) ??
-      readUnlocked(query, signal),
+      );
+      return queuedPage === COMPANY_BUSY ? readUnlocked(query, signal) : queuedPage;
+    },
 
     async readLeads({ scope, since, limit }, signal) {
       const values = [...scopeValues(scope), since ?? null, limit];
@@ -102,8 +104,9 @@ function scopeValues(scope: LeadScope): [string, string | null, string | null] {
   }
 }
 
-function toPage({ read_at, locked, last_stamp, leads }: PageRow): Page | undefined {
-  if (leads === null || read_at === null) return undefined;
+/** `leadtap.read_page` leaves the columns null if it does not get the lock. */
+function toPage({ read_at, locked, last_stamp, leads }: PageRow): Page | typeof COMPANY_BUSY {
+  if (leads === null || read_at === null) return COMPANY_BUSY;
   const lastStamp = last_stamp ?? undefined;
   return { leads: leads.map(toLeadRecord), readAt: read_at, locked: locked === true, lastStamp };
 }

@@ -1,5 +1,8 @@
 import { performance } from 'node:perf_hooks';
 
+/** The lock of the company was not free in time, or too many wait for it. */
+export const COMPANY_BUSY = Symbol('company busy');
+
 interface Waiter {
   readonly companyId: string;
   readonly settle: (isAcquired: boolean) => void;
@@ -21,17 +24,17 @@ export class LockQueue {
     this.#maxWaiters = maxWaiters;
   }
 
-  /** Calls `attempt` with the remaining time; undefined when no time is left, or when too many wait. */
+  /** Calls `attempt` with the remaining time, unless no time is left or too many wait. */
   async run<T>(
     companyId: string,
     timeoutMs: number,
-    attempt: (remainingMs: number) => Promise<T | undefined>,
-  ): Promise<T | undefined> {
+    attempt: (remainingMs: number) => Promise<T | typeof COMPANY_BUSY>,
+  ): Promise<T | typeof COMPANY_BUSY> {
     const deadline = performance.now() + timeoutMs;
-    if (!(await this.#acquire(companyId, timeoutMs))) return undefined;
+    if (!(await this.#acquire(companyId, timeoutMs))) return COMPANY_BUSY;
     try {
       const remainingMs = Math.floor(deadline - performance.now());
-      return remainingMs > 0 ? await attempt(remainingMs) : undefined;
+      return remainingMs > 0 ? await attempt(remainingMs) : COMPANY_BUSY;
     } finally {
       this.#active.delete(companyId);
       this.#settleWaiters();

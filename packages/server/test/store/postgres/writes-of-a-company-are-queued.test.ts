@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { deferred } from '../../../../testing/harness/deferred.ts';
-import { LockQueue } from '../../../src/store/postgres/lock-queue.ts';
+import { COMPANY_BUSY, LockQueue } from '../../../src/store/postgres/lock-queue.ts';
 
 const NEVER_MS = 600_000;
 const MAX_WAITERS = 3;
@@ -65,7 +65,7 @@ describe('writes of leads', () => {
   it('that wait too long never start', async () => {
     const { started, write } = makeQueue({ maxWaitMs: 10 });
     const first = write('acme', 'first');
-    expect(await write('acme', 'second').done).toBeUndefined();
+    expect(await write('acme', 'second').done).toBe(COMPANY_BUSY);
     await first.end();
     expect(started).toEqual(['first']);
     await write('acme', 'third').end();
@@ -75,7 +75,7 @@ describe('writes of leads', () => {
   it('do not wait if too many wait already', async () => {
     const { started, write } = makeQueue();
     for (let count = 0; count <= MAX_WAITERS; count += 1) write('acme', `a${count}`);
-    expect(await write('acme', 'one too many').done).toBeUndefined();
+    expect(await write('acme', 'one too many').done).toBe(COMPANY_BUSY);
     await new Promise(setImmediate);
     expect(started).toEqual(['a0']);
   });
