@@ -16,7 +16,7 @@ function headerOf({ rawRequest }: Bundle, name: string): string {
 }
 
 /** The key in `whsec_…`. An empty one would accept what anyone can sign. */
-function keyOf({ subscribeData }: Bundle): Buffer {
+function signingKeyOf({ subscribeData }: Bundle): Buffer {
   const secret: unknown = Reflect.get(subscribeData ?? {}, 'secret');
   const key = Buffer.from(typeof secret === 'string' ? secret.replace(/^whsec_/, '') : '', 'base64');
   if (key.length === 0) throw refused('the Zap has no secret to verify it. Turn the Zap off and on again.');
@@ -35,7 +35,7 @@ export function readSignedEvent(bundle: Bundle): SignedEvent {
   const body = bundle.rawRequest?.content ?? '';
   const sentAtS = headerOf(bundle, 'webhook-timestamp');
   const signed = `${headerOf(bundle, 'webhook-id')}.${sentAtS}.${body}`;
-  const expected = createHmac('sha256', keyOf(bundle)).update(signed).digest();
+  const expected = createHmac('sha256', signingKeyOf(bundle)).update(signed).digest();
   if (!includes(headerOf(bundle, 'webhook-signature'), expected))
     throw refused(
       'Leadtap has not signed it for this Zap. If no new lead starts the Zap, turn the Zap off and on again.',

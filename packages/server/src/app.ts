@@ -1,7 +1,7 @@
 /** Config → running service, from top to bottom: store, recording, status, endpoints, servers. */
 import { CONSUMERS_PATH, HOOKS_PATH, LEADS_PATH, SENDERS_PATH } from '@leadtap/contract';
 import type { Logger } from 'pino';
-import { acceptedKeysOf, keyOfToken } from './accounts/own-tokens.ts';
+import { acceptedKeysOf, keyIdOf } from './accounts/own-tokens.ts';
 import { loadSigningKeys, type SigningKeys, secretsOf } from './accounts/signing-keys.ts';
 import { makeVerifyToken } from './accounts/tokens.ts';
 import { type Config, describeDatabase, serviceUrl } from './config.ts';
@@ -188,7 +188,7 @@ export async function compose(
     store: hookStore,
     hosts: allowedHosts(config.hookHosts),
     signingSecrets: secretsOf(keys),
-    keyIdOf: (token: string) => keyOfToken(token, keys, config.externalTokens),
+    keyIdOf: (token: string) => keyIdOf(token, keys, config.externalTokens),
   };
   const hookSender =
     hooks &&

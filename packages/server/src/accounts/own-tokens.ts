@@ -58,8 +58,8 @@ export const acceptedKeysOf = (
   external: { readonly issuer: string } | undefined,
 ): string[] => [...keys.map(({ id }) => id), ...(external ? [external.issuer] : [])];
 
-/** The one that has signed a token, which was verified. */
-export function keyOfToken(
+/** The id of the key that has signed a verified token, or its issuer. Null: neither is accepted any more. */
+export function keyIdOf(
   token: string,
   keys: SigningKeys,
   external: { readonly issuer: string } | undefined,

@@ -39,7 +39,7 @@ class Installation {
 it('no token is rejected while a key is rotated, and those of the old key are when it is removed', async () => {
   const installation = new Installation();
   await installation.start();
-  const keyOf = (token: string) => decodeProtectedHeader(token).kid;
+  const keyIdOf = (token: string) => decodeProtectedHeader(token).kid;
   const expectAccepted = async (...tokens: readonly string[]) => {
     for (const token of tokens) expect(await installation.answers(token)).toEqual(['200', '200']);
   };
@@ -49,14 +49,14 @@ it('no token is rejected while a key is rotated, and those of the old key are wh
   await installation.restart(`${OLD} ${NEW}`, async () =>
     expectAccepted(old, ...(await installation.issue())),
   );
-  expect((await installation.issue()).map(keyOf)).toEqual([keyOf(old), keyOf(old)]);
+  expect((await installation.issue()).map(keyIdOf)).toEqual([keyIdOf(old), keyIdOf(old)]);
 
   await installation.restart(`${NEW} ${OLD}`, async () =>
     expectAccepted(old, ...(await installation.issue())),
   );
   const [current = '', other = ''] = await installation.issue();
-  expect(keyOf(current)).toBe(keyOf(other));
-  expect(keyOf(current)).not.toBe(keyOf(old));
+  expect(keyIdOf(current)).toBe(keyIdOf(other));
+  expect(keyIdOf(current)).not.toBe(keyIdOf(old));
 
   const rejected: string[][] = [];
   await installation.restart(NEW, async () => {

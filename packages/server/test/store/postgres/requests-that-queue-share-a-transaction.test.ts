@@ -13,7 +13,7 @@ const lead = (id: string, place: { branchId?: string } = {}) => ({
   ...{ companyId: 'acme', id, ...place },
   fields: { firstName: 'Ada' },
 });
-const keyOf = (letter: string, body: string) => ({
+const idempotencyOf = (letter: string, body: string) => ({
   ...{ keyHash: letter.repeat(64), bodyHash: body.repeat(64) },
   derivedIds: new Set<string>(),
 });
@@ -54,17 +54,17 @@ const onBad = (action: string) => onInsert(`IF NEW.id = 'bad' THEN ${action}; EN
 describe('requests that wait for the lock of their company', () => {
   it('share a transaction, and one that is not written affects no other', async () => {
     const { store, whileLocked, stored } = await openStore();
-    await store.writeAllLeads([lead('earlier')], SCOPE, BOSS, keyOf('a', '1'));
-    await store.writeAllLeads([lead('reused')], SCOPE, BOSS, keyOf('c', '1'));
+    await store.writeAllLeads([lead('earlier')], SCOPE, BOSS, idempotencyOf('a', '1'));
+    await store.writeAllLeads([lead('reused')], SCOPE, BOSS, idempotencyOf('c', '1'));
     await store.revokeToken('revoked');
     const outcomes = await whileLocked(() => [
       store.writeAllLeads([lead('1')], SCOPE, BOSS),
       store.writeAllLeads([lead('2'), lead('3', { branchId: 'nowhere' })], SCOPE, BOSS),
       store.writeAllLeads([lead('4')], SCOPE, { ...BOSS, tokenId: 'revoked' }),
       store.writeAllLeads([lead('5')], { ...SCOPE, level: 'BRANCH', branchId: 'north' }, BOSS),
-      store.writeAllLeads([lead('6')], SCOPE, BOSS, keyOf('c', '2')),
-      store.writeAllLeads([lead('earlier')], SCOPE, BOSS, keyOf('a', '1')),
-      store.writeAllLeads([lead('7')], SCOPE, BOSS, keyOf('b', '1')),
+      store.writeAllLeads([lead('6')], SCOPE, BOSS, idempotencyOf('c', '2')),
+      store.writeAllLeads([lead('earlier')], SCOPE, BOSS, idempotencyOf('a', '1')),
+      store.writeAllLeads([lead('7')], SCOPE, BOSS, idempotencyOf('b', '1')),
     ]);
     expect(outcomes).toMatchObject([
       { kind: 'written', results: [{ kind: 'added', id: '1' }] },
@@ -78,7 +78,7 @@ describe('requests that wait for the lock of their company', () => {
     const rows = await stored();
     expect(rows.map(({ id }) => id)).toEqual(['earlier', 'reused', 'first', '1', '7']);
     expect(rows[3].transaction).toBe(rows[4].transaction);
-    expect(await store.writeAllLeads([lead('7')], SCOPE, BOSS, keyOf('b', '2'))).toEqual({
+    expect(await store.writeAllLeads([lead('7')], SCOPE, BOSS, idempotencyOf('b', '2'))).toEqual({
       kind: 'key-reused',
     });
   });
@@ -86,8 +86,8 @@ describe('requests that wait for the lock of their company', () => {
   it('come one after the other if they have the same id, or the same key', async () => {
     const { store, whileLocked } = await openStore();
     const outcomes = await whileLocked(() => [
-      store.writeAllLeads([lead('1')], SCOPE, BOSS, keyOf('a', '1')),
-      store.writeAllLeads([lead('1')], SCOPE, BOSS, keyOf('a', '1')),
+      store.writeAllLeads([lead('1')], SCOPE, BOSS, idempotencyOf('a', '1')),
+      store.writeAllLeads([lead('1')], SCOPE, BOSS, idempotencyOf('a', '1')),
       store.writeAllLeads([lead('1')], SCOPE, BOSS),
     ]);
     expect(outcomes).toMatchObject([
