@@ -1,11 +1,8 @@
 /** How every command finds companies and users. */
-
 import type { User } from '../../accounts/records.ts';
-import type { OrganisationReader, StoredCompany } from '../../accounts/store.ts';
+import type { StoredCompany } from '../../accounts/store.ts';
 import type { Store } from '../../store/store.ts';
 import { Failure } from '../failure.ts';
-
-export const organisationOf = (store: Store): OrganisationReader => store.organisation;
 
 const ITEMS_PER_PAGE = 200;
 
@@ -31,7 +28,7 @@ export const userPages = (
   pagesOf(signal, (afterId, limit) =>
     companyId === undefined
       ? store.listUsers(afterId, limit)
-      : organisationOf(store).readUsers(companyId, afterId, limit),
+      : store.organisation.readUsers(companyId, afterId, limit),
   );
 
 /** All companies, or the one with this id. */
@@ -41,13 +38,14 @@ export async function* companiesOf(
   id?: string,
 ): AsyncGenerator<StoredCompany> {
   if (id !== undefined) return yield await findCompany(store, id);
-  const organisation = organisationOf(store);
-  for await (const page of pagesOf(signal, (afterId, limit) => organisation.readCompanies(afterId, limit)))
+  for await (const page of pagesOf(signal, (afterId, limit) =>
+    store.organisation.readCompanies(afterId, limit),
+  ))
     yield* page;
 }
 
 export async function findCompany(store: Store, id: string): Promise<StoredCompany> {
-  const company = await organisationOf(store).readCompany(id);
+  const company = await store.organisation.readCompany(id);
   if (company) return company;
   throw new Failure('not-found', `there is no company ${id}`, '`leadtap org export` shows all companies.');
 }
@@ -58,7 +56,7 @@ export async function findCompanyOrOnlyOne(
   id: string | undefined,
 ): Promise<StoredCompany | undefined> {
   if (id !== undefined) return findCompany(store, id);
-  const [first, second] = await organisationOf(store).readCompanies(undefined, 2);
+  const [first, second] = await store.organisation.readCompanies(undefined, 2);
   return second === undefined ? first : undefined;
 }
 
