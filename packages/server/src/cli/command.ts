@@ -1,6 +1,6 @@
 /** Commands as data: what `--help`, docs/command-line.md and Commander know of a command stands in one object. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { toDurationMs } from '../lib/clock.ts';
+import { findTimeZone, toDurationMs } from '../lib/clock.ts';
 import type { CommandContext } from './context.ts';
 
 interface OptionSpec {
@@ -75,3 +75,11 @@ export const parseDuration =
     if (durationMs >= minMs && durationMs <= maxMs) return durationMs;
     throw new InvalidArgumentError(hint);
   };
+
+export function parseTimeZone(text: string): string {
+  const timeZone = findTimeZone(text);
+  if (timeZone !== undefined) return timeZone;
+  throw new InvalidArgumentError(
+    'Write the name of a time zone, such as Europe/Berlin, America/New_York or UTC.',
+  );
+}

@@ -4,7 +4,6 @@ import type { ColumnMap, Encoding, Separator } from '../../import/input-line.ts'
 import type { LeadsFormat } from '../../import/read-leads.ts';
 import { createDateFormat, type DateFormat } from '../../leads/lead-times.ts';
 import { fieldProblem } from '../../leads/parse-lead.ts';
-import { findTimeZone } from '../../lib/clock.ts';
 import type { CommandContext } from '../context.ts';
 import { Failure } from '../failure.ts';
 
@@ -51,14 +50,6 @@ export function parseEncoding(text: string): Encoding {
   if (encoding === undefined)
     throw new InvalidArgumentError('Write utf-8, utf-16le, utf-16be, windows-1252 or latin1.');
   return encoding;
-}
-
-export function parseTimeZone(text: string): string {
-  const timeZone = findTimeZone(text);
-  if (timeZone !== undefined) return timeZone;
-  throw new InvalidArgumentError(
-    'Write the name of a time zone, such as Europe/Berlin, America/New_York or UTC.',
-  );
 }
 
 /** Collects the values of a repeated `--date-format`. */

@@ -12,6 +12,7 @@ import { findStatus } from '../../leads/placement.ts';
 import type { Store } from '../../store/store.ts';
 import { createUuid } from '../../store/uuids.ts';
 import { findCompanyOrOnlyOne } from '../accounts/organisation.ts';
+import { parseTimeZone } from '../command.ts';
 import { isInteractive } from '../confirm.ts';
 import { type CommandContext, withStore } from '../context.ts';
 import { EXIT_CODES, ExitCode, exitCodeOf } from '../exit.ts';
@@ -25,7 +26,6 @@ import {
   type GivenColumnMap,
   parseEncoding,
   parseSeparator,
-  parseTimeZone,
   readColumnMap,
 } from './csv-options.ts';
 import { findDeliveries } from './deliveries.ts';
