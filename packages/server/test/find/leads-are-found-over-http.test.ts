@@ -181,9 +181,7 @@ describe('the searches of a user', () => {
       answers.push(find(test, 'boss', { q }));
       await expect
         .poll(() => test.limiters.users.consume('boss', 0))
-        .toMatchObject({
-          windows: [{ remaining: 99 - Number(q) }, {}],
-        });
+        .toHaveProperty('windows.0.remaining', 99 - Number(q));
     }
     await expect.poll(() => running, { timeout: 5000 }).toEqual(['0', '1']);
     const refused = await find(test, 'boss', { q: '10' }, { signal: AbortSignal.timeout(5000) });
