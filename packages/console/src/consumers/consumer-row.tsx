@@ -1,6 +1,6 @@
 import type { Consumer } from '@leadtap/contract';
 import { useSignal } from '@preact/signals';
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { useId } from 'preact/hooks';
 import { unsubscribe } from '../connect/subscriptions.ts';
 import { Text, visible } from '../text.tsx';
@@ -42,23 +42,35 @@ interface ConsumerProps {
   readonly consumer: Consumer;
 }
 
-/** One consumer as the service diagnoses it: its level, and what it says about it. What to do is shown on demand. */
-export function ConsumerRow({ consumer }: ConsumerProps): JSX.Element {
-  const { level, message, fix, isThisToken, hook } = consumer;
-  const ownHookId = isThisToken ? hook?.id : null;
+interface DiagnosisRowProps {
+  readonly level: Level;
+  readonly name: ComponentChildren;
+  readonly message: string;
+  readonly fix: string | null;
+  /** Behind the message. */
+  readonly children?: ComponentChildren;
+  readonly button?: ComponentChildren;
+}
+
+/** A consumer or a sender as the service diagnoses it: its level, and what it says about it. What to do is shown on demand. */
+export function DiagnosisRow({
+  level,
+  name,
+  message,
+  fix,
+  children,
+  button,
+}: DiagnosisRowProps): JSX.Element {
   const isOpen = useSignal(false);
   const id = useId();
   return (
     <li class="consumer">
       <Sign level={level} />
-      <b class="consumer-name">
-        <ConsumerName consumer={consumer} />
-      </b>
-      <span class="consumer-message">
-        <Text>{visible(message)}</Text>
-        {isThisToken && !ownHookId && ' (with the token of this console)'}
+      <b class="consumer-name">{name}</b>
+      <span class={`consumer-message ${level}`}>
+        <Text>{visible(message)}</Text> {children}
       </span>
-      {(fix !== null || ownHookId) && (
+      {(fix !== null || button) && (
         <span class="consumer-buttons">
           {fix !== null && (
             <button
@@ -73,7 +85,7 @@ export function ConsumerRow({ consumer }: ConsumerProps): JSX.Element {
               What to do
             </button>
           )}
-          {ownHookId && <Unsubscribe id={ownHookId} />}
+          {button}
         </span>
       )}
       {fix !== null && (
@@ -82,6 +94,20 @@ export function ConsumerRow({ consumer }: ConsumerProps): JSX.Element {
         </p>
       )}
     </li>
+  );
+}
+
+export function ConsumerRow({ consumer }: ConsumerProps): JSX.Element {
+  const { isThisToken, hook } = consumer;
+  const ownHookId = isThisToken ? hook?.id : null;
+  return (
+    <DiagnosisRow
+      {...consumer}
+      name={<ConsumerName consumer={consumer} />}
+      button={ownHookId && <Unsubscribe id={ownHookId} />}
+    >
+      {isThisToken && !ownHookId && '(with the token of this console)'}
+    </DiagnosisRow>
   );
 }
 

@@ -8,6 +8,7 @@ import { feedState, leads } from '../feed.ts';
 import { Problem } from '../problem.tsx';
 import { RetryNotice } from '../retry.tsx';
 import { hrefOf } from '../router.ts';
+import { LeadsIn } from '../senders/sender-list.tsx';
 import { session } from '../session.ts';
 import { TestLead } from '../test-lead/test-lead.tsx';
 import { Time } from '../time.tsx';
@@ -49,7 +50,8 @@ function Connected(): JSX.Element {
   const list = consumerList.value;
   const [newest] = leads.value;
   const isOld = list.kind === 'listed' && newest && isListOlderThan(newest.createdAt, list.readAt);
-  useConsumerList(state.kind === 'live' ? (isOld ? AFTER_LEAD_MS : INTERVAL_MS) : undefined);
+  const intervalMs = state.kind === 'live' ? (isOld ? AFTER_LEAD_MS : INTERVAL_MS) : undefined;
+  useConsumerList(intervalMs);
   const hasConsumers = list.kind === 'listed' && list.consumers.length > 0;
   return (
     <div class={isCurrent() ? 'overview' : 'overview not-current'}>
@@ -65,8 +67,10 @@ function Connected(): JSX.Element {
       {state.kind === 'retrying' && <RetryNotice state={state} />}
       <ExpiryNote />
       {list.kind === 'failed' && <Problem error={list.error} />}
+      <LeadsIn intervalMs={intervalMs} />
       {hasConsumers && (
         <section aria-label="Automations">
+          <h2>Leads out</h2>
           <ConsumerRows consumers={list.consumers} />
         </section>
       )}

@@ -17,6 +17,7 @@ import { registerLeads } from './leads/leads.ts';
 import { registerMigrate } from './migrate.ts';
 import { registerOpen } from './open.ts';
 import { hasColours, styled, widthOf, writeLine } from './output.ts';
+import { registerSenders } from './senders/senders.ts';
 import { registerServe } from './serve.ts';
 import { registerAlert } from './status/alert.ts';
 
@@ -88,6 +89,7 @@ export function buildProgram(context: CommandContext): Command {
   registerToken(program, context);
   registerLeads(program, context);
   registerConsumers(program, context);
+  registerSenders(program, context);
   registerHooks(program, context);
   program.commandsGroup('Maintain the installation:');
   registerMigrate(program, context);

@@ -1,6 +1,6 @@
 /** `POST {base_url}/leads`, which accepts leads. */
 import type { IncomingMessage } from 'node:http';
-import { LEADS_PATH, type LeadError, MAX_INTAKE_LEADS } from '@leadtap/contract';
+import { LEADS_PATH, MAX_INTAKE_LEADS } from '@leadtap/contract';
 import type { VerifiedToken } from '../accounts/records.ts';
 import { addRateLimitHeaders, rateLimitExceeded } from '../http/authorize.ts';
 import { declaredBytes, readBody, requireBody } from '../http/body.ts';
@@ -25,7 +25,7 @@ import { type IntakeOutcome, receiveLeads } from './accept.ts';
 import { idempotencyKeyOf, LEADS_BODY, type Upload, UploadBudget } from './body.ts';
 import { parseContent } from './content.ts';
 import { isKeptProblem, MAX_KEPT_BYTES, type RefusedLeadRecorder } from './refused-leads.ts';
-import type { SenderRecorder } from './sender-recorder.ts';
+import type { RefusedLeads, SenderRecorder } from './sender-recorder.ts';
 import type { IntakeStore } from './store.ts';
 
 /** The result of one request that sends leads, for metrics. */
@@ -270,18 +270,18 @@ export function createIntakeEndpoint(
         senders?.recordRequest(token, {
           status,
           leads: payload && added + updated,
-          refused: problem && {
-            code: problem.code,
-            errors: leadErrorsOf(problem),
-            isKept: problem.parts.isKept === true,
-          },
+          // In the console, a person sees the answer.
+          refused: isConsoleRequest(ended.request) ? undefined : problem && toRefused(problem),
         });
     },
   };
 }
 
-const leadErrorsOf = ({ parts: { errors = [] } }: ProblemError): readonly LeadError[] =>
-  errors.flatMap((error) => ('field' in error ? [error] : []));
+const toRefused = ({ code, parts }: ProblemError): RefusedLeads => ({
+  code,
+  errors: (parts.errors ?? []).flatMap((error) => ('field' in error ? [error] : [])),
+  isKept: parts.isKept === true,
+});
 
 function toPayload(
   exchange: Exchange,

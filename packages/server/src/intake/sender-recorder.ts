@@ -4,6 +4,7 @@ import type { VerifiedToken } from '../accounts/records.ts';
 import { TokenBatches, type TokenEntry } from '../accounts/token-batches.ts';
 import { storableExpiry, type TokenKey } from '../accounts/token-key.ts';
 import type { Clock } from '../lib/clock.ts';
+import { shownFieldNames } from './field-names.ts';
 import { dayOf } from './merge-senders.ts';
 import type { SenderRefusal, SenderStore, SenderSummary } from './sender-store.ts';
 
@@ -82,7 +83,12 @@ export class SenderRecorder {
       dayEntryOf(entry, at).accepted += leads;
     } else if (refused && status < 500 && !REPEATED.includes(status)) {
       const { code, errors, isKept } = refused;
-      entry.lastRefusal = { at, status, code, fields: fieldNamesOf(errors) };
+      entry.lastRefusal = {
+        at,
+        status,
+        code,
+        fields: shownFieldNames((errors ?? []).map(({ field }) => field)),
+      };
       if (!isKept) entry.lastUnkeptAt = at;
       dayEntryOf(entry, at).refused += 1;
     }
@@ -131,18 +137,3 @@ const toSummary = ({ days, ...entry }: Entry, writtenAt: number): SenderSummary 
   writtenAt,
   days: [...days].map(([day, { accepted, refused }]) => [dayOf(day * DAY_MS), accepted, refused]),
 });
-
-const MAX_FIELDS = 20;
-const MAX_FIELD_LENGTH = 100;
-/** An address or a phone number is no name of a field: a body in the wrong format has lead data in its place. */
-const LEAD_DATA = /@|(?:\d[ ./()-]{0,3}){6}/;
-
-/** The names of the fields with an error. */
-function fieldNamesOf(errors: readonly LeadError[] = []): readonly string[] {
-  const names = new Set<string>();
-  for (const { field } of errors) {
-    if (field !== null) names.add(LEAD_DATA.test(field) ? 'other' : field.slice(0, MAX_FIELD_LENGTH));
-    if (names.size === MAX_FIELDS) break;
-  }
-  return [...names];
-}

@@ -334,7 +334,9 @@ export function findRefusedWithoutUser(facts: Facts): Found | undefined {
     const first = consumers.find(
       (one) =>
         secondsSince(facts, one.lastAt) < RECENT_REFUSAL_S &&
-        !facts.consumers?.listed.some((other) => isSameConsumer(one, other)),
+        ![...(facts.consumers?.listed ?? []), ...(facts.senders?.listed ?? [])].some((other) =>
+          isSameConsumer(one, other),
+        ),
     );
     if (first) {
       const message = `${subjectOf(first)} polls, but is refused with ${status} ${code}.`;

@@ -6,8 +6,16 @@ import { CLIENT_CLOSED_REQUEST } from '../http/exchange.ts';
 import { escapeHtml } from '../lib/escape.ts';
 import { formatBytes, formatCount, formatDuration, formatTime } from '../lib/formats.ts';
 import { type Html, html, NO_HTML } from './html.ts';
-import type { ConsumerStatus, ConsumersStatus, Refusal, StatusReport } from './report.ts';
+import {
+  type ConsumerStatus,
+  type ConsumersStatus,
+  NO_SENDERS,
+  type Refusal,
+  type SenderStatus,
+  type StatusReport,
+} from './report.ts';
 import { LOW_FREE_BYTES } from './rules.ts';
+import { describeSender } from './sender-problems.ts';
 import { countUpTo, fixOf, hostOf, nameOf, secondsSince } from './sentences.ts';
 
 const DROP = html`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M12 2s7 7.6 7 12.6A7 7 0 0 1 5 14.6C5 9.6 12 2 12 2z"/></svg>`;
@@ -39,6 +47,7 @@ export function renderStatusPage(report: StatusReport, invocation: string): stri
 </div></header>
 <main>
 ${summarySection(report)}
+${sendersSection(report)}
 ${consumersSection(report)}
 ${errorsSection(report)}
 ${refusalsSection(report)}
@@ -145,6 +154,39 @@ function countsOf({ active, stale, subscribed, inactive }: ConsumersStatus): Htm
   const bad = stale === 0 ? NO_HTML : html`, <strong class="bad">${formatCount(stale)} stale</strong>`;
   const others = Object.entries({ subscribed, inactive }).filter(([, count]) => count > 0);
   return html`${formatCount(active)} active${bad}${others.map(([state, count]) => html`, ${formatCount(count)} ${state}`)}`;
+}
+
+const SHOWN_SENDERS = 6;
+
+function sendersSection(report: StatusReport): Html {
+  const { total, problems, listed } = report.senders ?? NO_SENDERS;
+  if (report.senders && total === 0) return NO_HTML;
+  const rows = listed.map((sender) => ({
+    key: sender.id,
+    kind: sender.problems.length > 0 ? 'stale' : '',
+    cells: senderCells(sender, report),
+  }));
+  const columns = ['Sender', 'User, company', 'Last lead', 'Leads, refused', 'State'];
+  const shown = Math.max(SHOWN_SENDERS, listed.filter((sender) => sender.problems.length > 0).length);
+  const table = renderLongTable({ name: 'senders', columns, rows }, shown, 'more');
+  const refused = problems['leads-refused'];
+  const bad = refused === 0 ? NO_HTML : html`, <strong class="bad">${formatCount(refused)} refused</strong>`;
+  const count = html` <span class="count">${formatCount(total)}${bad}</span>`;
+  return html`<section data-key="senders" aria-labelledby="senders"><h2 id="senders">Senders${report.senders ? count : NO_HTML}</h2>
+${report.senders ? html`<p class="note">Leads and refused requests are those of the last 30 days.</p>${table}` : html`<p>They could not be read.</p>`}</section>`;
+}
+
+function senderCells(sender: SenderStatus, report: StatusReport): Html[] {
+  const { name, tokenId, userId, companyId, source, lastAcceptedAt, accepted30d, refused30d } = sender;
+  const token =
+    name || tokenId === null ? nameText(nameOf({ name, tokenId })) : html`token ${idText(tokenId)}`;
+  return [
+    html`${token}${source === null ? NO_HTML : html` <span class="company">${source}</span>`}`,
+    html`${idText(userId)} <span class="company">${nameText(companyId)}</span>`,
+    lastAcceptedAt === null ? html`never` : ago(lastAcceptedAt, report),
+    html`${formatCount(accepted30d)}${refused30d === 0 ? NO_HTML : badge(`${formatCount(refused30d)} refused`, sender.refused !== null)}`,
+    html`${describeSender(sender, report)?.row ?? (sender.isRevoked ? 'its token was revoked' : '')}`,
+  ];
 }
 
 const WEBHOOK = 'Webhook';

@@ -28,7 +28,7 @@ export interface StatusSources {
   readonly version: string;
   readonly store: Pick<
     Store,
-    'status' | 'countLeadsByMinute' | 'consumers' | 'senders' | 'findToken' | 'readSize'
+    'status' | 'countLeadsByMinute' | 'consumers' | 'senders' | 'refusedLeads' | 'findToken' | 'readSize'
   > &
     CoverageReaderOptions['store'];
   /** Of the database, without a password. */

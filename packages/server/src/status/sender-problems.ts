@@ -61,8 +61,8 @@ const describeRefused: DescribeSender = (sender, moment) => {
   if (!refused) throw new Error('nothing of the sender was refused');
   const { requests, firstAt, lastAt, code, fields } = refused;
   const last = agoOf(moment, lastAt);
-  const since = firstAt === null ? 'in the last 7 days' : `since ${agoOf(moment, firstAt)}`;
-  const when = requests <= 1 ? last : `${since}, the last ${last}`;
+  const period = firstAt === null ? '7 days' : formatDuration(secondsSince(moment, firstAt));
+  const when = requests <= 1 ? last : `in the last ${period}, the last one ${last}`;
   const names = fields.length === 0 ? '' : `: ${listFields(fields)}`;
   const what = `${countOf(Math.max(1, requests), 'request was', 'requests were')} refused ${when}`;
   const row = `${what}, with ${PROBLEMS[code].status} ${code}${names}`;
@@ -70,9 +70,11 @@ const describeRefused: DescribeSender = (sender, moment) => {
   return {
     ...{ message: `${subjectOf(sender)}: ${row}.`, row },
     fix: `${hint.fix}${keptFix(sender, code, fields)}`,
-    userFix: hint.userFix,
+    userFix: `${hint.userFix} ${refused.isKept ? 'The leads are kept: the operator can accept them.' : NOT_KEPT}`,
   };
 };
+
+const NOT_KEPT = 'The leads were not kept: send them again.';
 
 const MAX_FIELDS = 5;
 
@@ -150,7 +152,7 @@ function suggestionFor([first = '']: readonly string[]): string {
 }
 
 function keptFix({ refused }: SenderStatus, code: ProblemCode, fields: readonly string[]): string {
-  if (!refused?.isKept) return ' The leads were not kept: ask the sender to send them again.';
+  if (!refused?.isKept) return ` ${NOT_KEPT}`;
   const [unknown] = code === 'invalid-lead' ? fields.filter((field) => !isLeadField(field)) : [];
   const map =
     unknown === undefined

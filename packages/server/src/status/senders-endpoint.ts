@@ -31,7 +31,8 @@ export function createSendersEndpoint(options: SendersEndpointOptions): CallerEn
     await flushUser(user.id);
     const now = clock();
     const { companyId } = user;
-    const selection = user.accessLevel === 'COMPANY' ? { companyId } : { userId: user.id };
+    const selection =
+      user.accessLevel === 'COMPANY' ? { companyId } : { userId: user.id, ownCompanyId: companyId };
     const { listed } = await readSenders(store, () => now, selection);
     const moment = { generatedAt: toIso(now) };
     const senders = listed.map((sender) => toWire(sender, moment));

@@ -1,14 +1,18 @@
 /** The senders in the diagnosis: all are judged and counted, the most urgent are listed. */
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
+import { PROBLEMS } from '@leadtap/contract';
+import type { AccountStore } from '../accounts/store.ts';
 import { tokenKeyText } from '../accounts/token-key.ts';
-import { firstDayOf } from '../intake/merge-senders.ts';
+import { shownFieldNames } from '../intake/field-names.ts';
+import { dayOf, firstDayOf } from '../intake/merge-senders.ts';
 import {
   type ListedSender,
   SENDER_DAYS,
   type SenderQuery,
   type SenderStore,
 } from '../intake/sender-store.ts';
+import type { RefusedLeadStore, RefusedSummary, SenderKey } from '../intake/store.ts';
 import { type Clock, toIso, toIsoOrNull } from '../lib/clock.ts';
 import { isInLastDays } from './consumers.ts';
 import {
@@ -28,25 +32,59 @@ export const MAX_LISTED_SENDERS = 200;
 const SENDERS_PER_PAGE = 100;
 
 export interface SenderSources {
-  readonly senders: SenderStore;
+  readonly senders: Pick<SenderStore, 'list'>;
+  readonly refusedLeads: Pick<RefusedLeadStore, 'summarize'>;
+  readonly findToken: AccountStore['findToken'];
 }
 
-type SenderSelection = Pick<SenderQuery, 'companyId' | 'userId'>;
+interface SenderSelection extends Pick<SenderQuery, 'companyId' | 'userId'> {
+  /** With `userId`: the company of the user. */
+  readonly ownCompanyId?: string | undefined;
+}
 
 /** All senders, or those of a company or a user, page by page: each with its problems. */
 export async function* senderPages(
-  { senders }: SenderSources,
-  selection: SenderSelection,
+  { senders, refusedLeads, findToken }: SenderSources,
+  { companyId, userId, ownCompanyId }: SenderSelection,
   now: number,
 ): AsyncGenerator<readonly SenderStatus[]> {
+  const summaries = await refusedLeads.summarize({ companyId: companyId ?? ownCompanyId, now });
+  const kept = new Map(
+    summaries.flatMap((one) =>
+      userId === undefined || one.userId === userId ? [[senderText(one), one] as const] : [],
+    ),
+  );
   let page: readonly ListedSender[] = [];
   do {
-    page = await senders.list({ ...selection, after: page.at(-1), limit: SENDERS_PER_PAGE, now });
-    yield page.map((sender) => toStatus(sender, now));
+    page = await senders.list({ companyId, userId, after: page.at(-1), limit: SENDERS_PER_PAGE, now });
+    yield page.map((sender) => {
+      const key = senderText(sender);
+      const status = toStatus(sender, kept.get(key), now);
+      kept.delete(key);
+      return status;
+    });
     // SQLite reads synchronously. Polls are answered between two pages.
     await setImmediate();
   } while (page.length === SENDERS_PER_PAGE);
+  for (const one of kept.values()) {
+    const name = (one.tokenId !== null && (await findToken(one.tokenId))?.name) || null;
+    yield [toStatus(unrecordedSender(one, name), one, now)];
+  }
 }
+
+/** Its requests are kept, but it is not recorded: an instance was killed before, or its user has too many tokens. */
+const unrecordedSender = (
+  { companyId, userId, tokenId, code, requests, firstAt, lastAt, fields }: RefusedSummary,
+  name: string | null,
+): ListedSender => ({
+  ...{ companyId, userId, tokenId, name, source: null, tokenExpiresAt: null, tokenIssuedAt: null },
+  ...{ firstRequestAt: firstAt, lastRequestAt: lastAt, lastAcceptedAt: null, lastUnkeptAt: null },
+  lastRefusal: { at: lastAt, status: PROBLEMS[code].status, code, fields: shownFieldNames(fields) },
+  days: [[dayOf(lastAt), 0, requests]],
+  ...{ isRevoked: false, isReplaced: false },
+});
+
+const senderText = (sender: SenderKey): string => `${sender.companyId}\0${tokenKeyText(sender)}`;
 
 /** Counts all senders, and lists the most urgent. */
 export async function readSenders(
@@ -69,11 +107,11 @@ export async function readSenders(
 const publicIdOf = (sender: ListedSender): string =>
   createHash('sha256').update(tokenKeyText(sender)).digest('base64url').slice(0, 16);
 
-function toStatus(sender: ListedSender, now: number): SenderStatus {
+function toStatus(sender: ListedSender, kept: RefusedSummary | undefined, now: number): SenderStatus {
   const { name, tokenId, userId, companyId, source, lastRefusal, isRevoked, isReplaced } = sender;
   const firstDay = firstDayOf(now);
   const days = sender.days.filter(([day]) => day >= firstDay);
-  const refused = refusedOf(sender, now);
+  const refused = refusedOf(sender, kept, now);
   return {
     id: publicIdOf(sender),
     ...{ name, tokenId, userId, companyId, source },
@@ -92,7 +130,16 @@ function toStatus(sender: ListedSender, now: number): SenderStatus {
 }
 
 /** Refused requests of the last 7 days that were neither repeated with success nor accepted nor deleted. */
-function refusedOf(sender: ListedSender, now: number): SenderStatus['refused'] {
+function refusedOf(
+  sender: ListedSender,
+  kept: RefusedSummary | undefined,
+  now: number,
+): SenderStatus['refused'] {
+  if (kept) {
+    const { requests, firstAt, lastAt, code } = kept;
+    const times = { firstAt: toIso(firstAt), lastAt: toIso(lastAt) };
+    return { isKept: true, requests, ...times, code, fields: shownFieldNames(kept.fields) };
+  }
   const { lastRefusal, lastUnkeptAt, lastAcceptedAt } = sender;
   if (!lastRefusal || lastUnkeptAt === null || now - lastUnkeptAt > REFUSED_MS) return null;
   if (lastAcceptedAt !== null && lastAcceptedAt >= lastUnkeptAt) return null;

@@ -53,6 +53,7 @@ it('a request is listed at once: accepted leads, refused requests, and the names
   expect((await send(wrong)).status).toBe(422);
   const refusedAt = clock();
   clock.advance(1000);
+  await service.service.refusedLeads.flush();
   const [sender, ...others] = await sendersOf(service);
   expect(others).toEqual([]);
   expect(sender).toMatchObject({
@@ -63,6 +64,11 @@ it('a request is listed at once: accepted leads, refused requests, and the names
   });
   expect(sender?.message).toMatch(/^1 request was refused 1 s ago, with 422 invalid-lead: email, telefon/);
   expect(sender?.fix).toContain('telefon');
+  expect(sender?.fix).toContain('The leads are kept: the operator can accept them.');
+  // Its leads are stored, or not needed.
+  await service.store.refusedLeads.remove(
+    (await service.store.refusedLeads.list({ limit: 9 })).map(({ id }) => id),
+  );
   expect((await send(LEAD)).status).toBe(201);
   clock.advance(1000);
   expect(await sendersOf(service)).toMatchObject([
@@ -98,6 +104,7 @@ it('every way of refusing counts, except for those that a sender repeats', async
     429,
   );
   await recorderOf(service).flush();
+  await service.service.refusedLeads.flush();
   const found = await sendersOf(service);
   expect(Object.fromEntries(found.map(({ tokenId, lastRefusal }) => [tokenId, lastRefusal?.code]))).toEqual({
     ...Object.fromEntries(refusals.map(([code]) => [code, code])),

@@ -25,6 +25,10 @@ const CONSUMERS = {
 const STORE: StatusSources['store'] = {
   ...{ status, consumers: CONSUMERS, findToken: never },
   senders: { record: never, list: async () => [], prune: never },
+  refusedLeads: {
+    ...{ record: never, removeAccepted: never, prune: never, list: never, find: never, remove: never },
+    summarize: async () => [],
+  },
   ...{ countLeadsByMinute: never, readSize: async () => 0, countLeadsInRanges: never, findUser: never },
   organisation: { readCompanies: never, readCompany: never, readUsers: never },
 };

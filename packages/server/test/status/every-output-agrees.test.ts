@@ -94,6 +94,28 @@ class World {
     return id;
   }
 
+  /** A token that sends leads, as `leadtap token issue` records it. */
+  async sender(tokenId: string, days = 90, source?: string) {
+    const { clock, service } = this;
+    const times = { issuedAt: clock(), expiresAt: clock() + days * DAY_MS };
+    const scopes = ['leads:write'] as const;
+    const grant = { userId: 'boss', ...times, scopes };
+    await service.store.recordTokens([{ id: tokenId, name: tokenId, ...grant }]);
+    const token = await issueToken(service.service.keys, {
+      ...grant,
+      tokenId,
+      ...(source !== undefined && { source: { name: source, map: {} } }),
+    });
+    return async (lead: object) => {
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+      const init = { method: 'POST', headers, body: JSON.stringify(lead) };
+      const { status } = await fetch(`${service.url}/leads`, init);
+      await service.service.senders?.flush();
+      await service.service.refusedLeads.flush();
+      return status;
+    };
+  }
+
   async restart(afterMs: number) {
     await this.service.stop();
     this.clock.advance(afterMs);
@@ -114,7 +136,86 @@ interface Situation {
   arrange(world: World): Promise<unknown>;
 }
 
+const INTAKE_ON = { env: { LEADTAP_INTAKE: 'on' } };
+const LEAD = { firstName: 'Ada' };
+
 const SITUATIONS: readonly Situation[] = [
+  {
+    name: 'the token of a web form has expired, and its leads are refused',
+    ...{ expected: ['leads-refused error', 'senders-expired error'], wasGreen: true, ...INTAKE_ON },
+    says: /form \(user boss\): 15 requests were refused .+, with 401 token-expired\..* form \(user boss\): its token expired 10 min ago/,
+    arrange: async (world) => {
+      const send = await world.sender('form', 1);
+      await send(LEAD);
+      await (await world.client('make'))();
+      world.clock.advance(DAY_MS + 5 * MINUTE_MS);
+      for (let count = 0; count < 15; count += 1) expect(await send({ ...LEAD, id: `${count}` })).toBe(401);
+      world.clock.advance(5 * MINUTE_MS);
+    },
+  },
+  {
+    name: 'the token of a web form has expired, and nothing came since',
+    ...{ expected: ['senders-expired error'], wasGreen: true, ...INTAKE_ON },
+    arrange: async (world) => {
+      await (await world.sender('form', 10))(LEAD);
+      await (await world.client('make'))();
+      world.clock.advance(11 * DAY_MS);
+    },
+  },
+  {
+    name: 'the token of a web form expires soon',
+    ...{ expected: ['senders-expiring warning'], wasGreen: true, ...INTAKE_ON },
+    says: /^.+The token of form \(user boss\) expires in 7 days\. What it sends is refused then\.$/,
+    arrange: async (world) => {
+      await (await world.sender('form', 30))(LEAD);
+      world.clock.advance(23 * DAY_MS);
+      await (await world.client('make'))();
+    },
+  },
+  {
+    name: 'another token of the same source sends instead of one that has expired',
+    ...{ expected: [], ...INTAKE_ON },
+    arrange: async (world) => {
+      await (await world.sender('old', 10))(LEAD);
+      world.clock.advance(9 * DAY_MS);
+      await (await world.sender('new', 90))(LEAD);
+      world.clock.advance(2 * DAY_MS);
+      await (await world.client('make'))();
+    },
+  },
+  {
+    name: 'requests with an unknown field are refused',
+    ...{ expected: ['leads-refused error'], wasGreen: true, ...INTAKE_ON },
+    says: /form \(user boss\): 2 requests were refused .+, the last one 1 min ago, with 422 invalid-lead: phone_number\.$/,
+    arrange: async (world) => {
+      const send = await world.sender('form');
+      for (const id of ['1', '2']) expect(await send({ ...LEAD, id, phone_number: '1' })).toBe(422);
+      world.clock.advance(MINUTE_MS);
+      const [{ fix } = { fix: '' }] = (await readStatus(world.service)).problems;
+      expect(fix).toMatch(/^Leadtap has no field phone_number: rename it in the sender to `phone1`/);
+    },
+  },
+  {
+    name: 'a revoked token still sends',
+    ...{ expected: ['leads-refused error'], wasGreen: true, ...INTAKE_ON },
+    says: /1 request was refused 0 s ago, with 401 token-revoked\.$/,
+    arrange: async (world) => {
+      const send = await world.sender('form');
+      await world.service.store.revokeToken('form');
+      expect(await send(LEAD)).toBe(401);
+    },
+  },
+  {
+    name: 'a request that is too large to be kept was refused, and a later one was accepted',
+    ...{ expected: [], ...INTAKE_ON },
+    arrange: async (world) => {
+      const send = await world.sender('form');
+      expect(await send(['x'.repeat(70_000)])).toBe(422);
+      world.clock.advance(1000);
+      expect(await send(LEAD)).toBe(201);
+      await (await world.client('make'))();
+    },
+  },
   {
     name: 'no consumer has polled yet',
     expected: ['leads-unseen warning'],
