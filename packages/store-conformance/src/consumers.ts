@@ -58,6 +58,7 @@ export const consumerChecks = [
             pendingLeads: 0,
             pendingSince: null,
             gaps: [],
+            scopes: [],
             missedLeads: [],
             skippedLeads: 0,
             skippedSince: null,

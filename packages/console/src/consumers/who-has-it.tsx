@@ -162,6 +162,6 @@ function describeSkipped(consumer: Consumer, lead: WhoHasItProps['lead']): Descr
   return {
     ...{ tone: 'error', label: 'skipped' },
     sentence:
-      'may not have it: it asked for what comes after it, or had got later leads before this one was moved to its branch or department. Look for it in the platform, and add it by hand if it is missing. Compare the settings of the automation with the steps in Connect.',
+      'may not have it: it asked for what comes after it, or had got later leads before it could see this one: the lead was moved, or its access was widened. Look for it in the platform, and add it by hand if it is missing. Compare the settings of the automation with the steps in Connect.',
   };
 }

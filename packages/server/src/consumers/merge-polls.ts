@@ -1,5 +1,6 @@
 /** How stored positions of a consumer and its new polls become one. */
 import { laterOf, MAX_CLOCK_SKEW_MS } from '../lib/clock.ts';
+import { mergeScopes } from './scopes.ts';
 import { type ConsumerPosition, type Gap, type PollSummary, positionOf, type SentRange } from './store.ts';
 
 /** Two instances may write in any order: positions never go back, and times only with the clock. */
@@ -22,6 +23,10 @@ export function mergePolls(stored: ConsumerPosition | undefined, polls: PollSumm
     confirmedAt: isOfFuture ? confirmedAtOf(polls) : mergeConfirmedAt(stored, polls),
     deliveredThrough: laterOf(stored.deliveredThrough, polls.deliveredThrough),
     gaps: mergeGaps({ gaps: stored.gaps, from: positionOf(stored) }, toMove(polls)),
+    scopes: mergeScopes(
+      { ...stored, position: positionOf(stored) },
+      { ...polls, scope: polls.scope, position: positionOf(polls) },
+    ),
   };
 }
 
@@ -44,11 +49,20 @@ export const startOfFirstPolls = (
 ): number | undefined =>
   stored && startedAt != null && stored.lastPollAt < startedAt ? startedAt : undefined;
 
+const NO_SCOPES: ConsumerPosition['scopes'] = [];
+
 const toFirstPosition = (polls: PollSummary): ConsumerPosition => {
-  const { writtenAt: _, mustBeIssued: __, sent: ___, ...rest } = polls;
+  const { writtenAt: _, mustBeIssued: __, sent: ___, sentPages: ____, scope, ...rest } = polls;
   const gaps = mergeGaps({ gaps: [], from: null }, toMove(polls));
   const confirmedAt = confirmedAtOf(polls);
-  return { ...rest, confirmedAt, firstPollAt: polls.lastPollAt, intervalMs: null, gaps };
+  return {
+    ...rest,
+    confirmedAt,
+    firstPollAt: polls.lastPollAt,
+    intervalMs: null,
+    gaps,
+    scopes: scope ? [{ after: null, scope }] : NO_SCOPES,
+  };
 };
 
 const toMove = (polls: PollSummary) => ({

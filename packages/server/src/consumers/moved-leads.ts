@@ -2,6 +2,8 @@
  * Leads that were moved to another branch or department. A trigger of the database records them in `moved_leads`, whichever program
  * moves them. A consumer that sees only that place may have passed such a lead before: it has the lead only if it got it since.
  */
+import { isInScope, type Place, unionVisibleLeads } from '../leads/access.ts';
+import type { LeadScope } from '../leads/record.ts';
 import {
   BEFORE_ALL_MS,
   type Dialect,
@@ -11,6 +13,7 @@ import {
   type SqlTask,
   type Table,
 } from '../sql/sql.ts';
+import { placeOf } from './scopes.ts';
 import type { ConsumerKey, MissedQuery, SentPage } from './store.ts';
 
 interface ReceivedLead {
@@ -59,12 +62,14 @@ export const prepareMovedLeads = (dialect: Dialect) => {
   ).join(' UNION ALL ');
   const positions = rows('$1', {
     ...{ number: 'integer', userId: 'text', tokenId: 'text', after: 'time', through: 'time' },
+    ...{ level: 'text', placeId: 'text' },
   });
   const missed = PLACES.map(
     ({ level, column, index }) => `
       SELECT m.created_at AS value FROM (
         SELECT n.company_id, n.created_at FROM leadtap.moved_leads AS n ${indexedBy(index)}
-         WHERE n.company_id = u.company_id AND n.${column} = u.${column} AND u.access_level = '${level}'
+         WHERE n.company_id = u.company_id AND n.${column} = coalesce(p."placeId", u.${column})
+           AND coalesce(p.level, u.access_level) = '${level}'
            AND n.created_at > p."after" AND n.created_at <= p.through
          ORDER BY n.created_at DESC LIMIT $2) AS m
        WHERE NOT EXISTS (
@@ -72,7 +77,18 @@ export const prepareMovedLeads = (dialect: Dialect) => {
           WHERE r.company_id = m.company_id AND r.created_at = m.created_at
             AND r.user_id = p."userId" AND r.token_id = coalesce(p."tokenId", ''))`,
   ).join(' UNION ALL ');
+  const visible = unionVisibleLeads(
+    dialect,
+    'u',
+    (leads) => `SELECT l.created_at AS value FROM ${leads}
+      AND l.created_at > p."after" AND l.created_at <= p.through ORDER BY l.created_at DESC LIMIT $2`,
+  );
   return {
+    findVisible: `
+      SELECT p.number, leadtap.to_ms(l.created_at) AS "createdAt", l.company_id AS "companyId", l.branch_id AS "branchId",
+             l.department_id AS "departmentId"
+        FROM ${positions} AS p JOIN leadtap.users AS u ON u.id = p."userId" ${joinValues(visible, 'k')}
+        ${dialect.joinEach('leads', 'l', 'l.company_id = u.company_id AND l.created_at = k.value')}`,
     movedInPages: `
       SELECT p.number, leadtap.to_ms(k.value) AS "createdAt" FROM ${pages} AS p ${joinValues(movedInPage, 'k')}`,
     addReceived: `${insertSql(dialect, RECEIVED_LEADS)} ON CONFLICT DO NOTHING`,
@@ -103,7 +119,7 @@ export function* recordReceived(
   if (sent.length === 0) return;
   const pages = sent.map(({ scope, createdAt }, number) => ({
     ...{ number, level: scope.level, companyId: scope.companyId },
-    placeId: 'branchId' in scope ? scope.branchId : 'departmentId' in scope ? scope.departmentId : null,
+    placeId: placeOf(scope),
     ...{ first: Math.min(...createdAt), last: Math.max(...createdAt) },
   }));
   const moved = yield* queryInChunks<NumberedLead>(sql.movedInPages, pages);
@@ -126,11 +142,36 @@ export function* findMissed(
 ): SqlTask<readonly (readonly number[])[]> {
   const found = queries.map((): number[] => []);
   if (queries.length === 0) return found;
-  const numbered = queries.map((one, number) => ({ ...one, number, after: one.after ?? BEFORE_ALL_MS }));
+  const numbered = queries.map(({ scope, ...one }, number) => ({
+    ...{ ...one, number, after: one.after ?? BEFORE_ALL_MS },
+    ...{ level: scope?.level ?? null, placeId: scope ? placeOf(scope) : null },
+  }));
   const rows = yield* query<NumberedLead>(sql.findMissed, [
     JSON.stringify(numbered),
     Math.max(MIN_EXAMINED, limit),
   ]);
   for (const { number, createdAt } of rows) found[number]?.push(createdAt);
   return found.map((leads) => leads.sort((a, b) => b - a));
+}
+
+export interface UnseenQuery extends Omit<MissedQuery, 'scope'> {
+  /** Null: it is not known. */
+  readonly scope: LeadScope | null;
+}
+
+/** The same for leads that the user may see now and that are not in the scope. The newest of each query are examined. */
+export function* findUnseen(
+  sql: Statements,
+  queries: readonly UnseenQuery[],
+  limit: number,
+): SqlTask<readonly (readonly number[])[]> {
+  const found = queries.map((): number[] => []);
+  if (queries.length === 0) return found;
+  const numbered = queries.map((one, number) => ({ ...one, number, after: one.after ?? BEFORE_ALL_MS }));
+  const values = [JSON.stringify(numbered), Math.max(MIN_EXAMINED, limit)];
+  for (const lead of yield* query<NumberedLead & Place>(sql.findVisible, values)) {
+    const scope = queries[lead.number]?.scope ?? null;
+    if (scope === null || !isInScope(scope, lead)) found[lead.number]?.push(lead.createdAt);
+  }
+  return found;
 }

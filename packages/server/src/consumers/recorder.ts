@@ -5,6 +5,7 @@ import { storableExpiry } from '../accounts/token-key.ts';
 import type { LeadScope } from '../leads/record.ts';
 import { laterOf, MIN_TIME } from '../lib/clock.ts';
 import type { EndedPoll, PollRecorder } from '../poll/store.ts';
+import { includesScope } from './scopes.ts';
 import {
   type ConsumerKey,
   type ConsumerStore,
@@ -158,6 +159,7 @@ const createEntry = ({ userId, tokenId }: ConsumerKey, mustBeIssued: boolean): E
   deliveredThrough: null,
   sent: NOTHING_SENT,
   sentPages: NO_PAGES,
+  scope: undefined,
 });
 
 /** The last poll is now, and its token may be another one. */
@@ -182,6 +184,7 @@ function toSummary(entry: Entry, writtenAt: number): PollSummary {
     deliveredThrough: entry.deliveredThrough,
     sent: entry.sent.map(({ after, through }) => ({ after: after < MIN_TIME ? null : after, through })),
     sentPages: entry.sentPages,
+    scope: entry.scope,
   };
 }
 
@@ -189,6 +192,7 @@ function addPage(
   entry: Entry,
   { scope, since, readAt, leads, isFull, isSent }: NonNullable<EndedPoll['page']>,
 ): void {
+  if (entry.scope !== scope) setScope(entry, scope);
   if (since !== undefined && since >= MIN_TIME)
     entry.confirmedThrough = laterOf(entry.confirmedThrough, confirmedBy(since, readAt, leads.count));
   if (!isSent || leads.first === undefined || leads.last === undefined) return;
@@ -198,6 +202,15 @@ function addPage(
   const before = isFull ? leads.last - 1 : Number.NEGATIVE_INFINITY;
   addSent(entry, since ?? before, newest);
   addSentPage(entry, scope, leads.createdAt);
+}
+
+/** When the access of the user has changed, what was sent before counts as not sent: the pages of a batch have one scope. */
+function setScope(entry: Entry, scope: LeadScope): void {
+  if (entry.scope && !(includesScope(entry.scope, scope) && includesScope(scope, entry.scope))) {
+    entry.sent = NOTHING_SENT;
+    entry.sentPages = NO_PAGES;
+  }
+  entry.scope = scope;
 }
 
 function addSentPage(entry: Entry, scope: LeadScope, createdAt: readonly number[]): void {

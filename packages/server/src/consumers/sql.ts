@@ -1,7 +1,7 @@
 /** The consumers in a database: how far each token has come. */
 
 import { isIssued, isRevoked, mergeTokenRows, prepareTokenRows } from '../accounts/token-rows.ts';
-import { type PollingUser, selectVisibleLeads, unionVisibleLeads } from '../leads/access.ts';
+import { type PollingUser, scopeOf, selectVisibleLeads, unionVisibleLeads } from '../leads/access.ts';
 import {
   BEFORE_ALL_TIMES,
   type ColumnType,
@@ -17,7 +17,14 @@ import {
   type TaskOptions,
 } from '../sql/sql.ts';
 import { keepGapsWithLeads, mergePolls, startOfFirstPolls } from './merge-polls.ts';
-import { findMissed, prepareMovedLeads, recordReceived } from './moved-leads.ts';
+import {
+  findMissed,
+  findUnseen,
+  prepareMovedLeads,
+  recordReceived,
+  type UnseenQuery,
+} from './moved-leads.ts';
+import { includesScope } from './scopes.ts';
 import {
   type Consumer,
   type ConsumerKey,
@@ -28,16 +35,18 @@ import {
   ENDED_TOKEN_MS,
   type Gap,
   MIN_DOWNTIME_MS,
+  type MissedQuery,
   type PollSummary,
   positionOf,
   REVOKED_KEPT_MS,
   type TokenEnd,
 } from './store.ts';
 
-interface StoredConsumer extends Omit<ConsumerPosition, 'heldUntil' | 'gaps'> {
+interface StoredConsumer extends Omit<ConsumerPosition, 'heldUntil' | 'gaps' | 'scopes'> {
   readonly waitingUntil: number | null;
   /** JSON. Null: none. */
   readonly gaps: string | null;
+  readonly scopes: string | null;
 }
 
 export const CONSUMERS: Table<StoredConsumer> = {
@@ -57,21 +66,24 @@ export const CONSUMERS: Table<StoredConsumer> = {
     deliveredThrough: 'time',
     gaps: 'text',
     confirmedAt: 'time',
+    scopes: 'text',
   },
 };
 
 const NO_GAPS: readonly Gap[] = [];
 
-const toStored = ({ heldUntil, gaps, ...position }: ConsumerPosition): StoredConsumer => ({
+const toStored = ({ heldUntil, gaps, scopes, ...position }: ConsumerPosition): StoredConsumer => ({
   ...position,
   waitingUntil: heldUntil,
   gaps: gaps.length === 0 ? null : JSON.stringify(gaps),
+  scopes: scopes.length === 0 ? null : JSON.stringify(scopes),
 });
 
-const toPosition = ({ waitingUntil, gaps, ...stored }: StoredConsumer): ConsumerPosition => ({
+const toPosition = ({ waitingUntil, gaps, scopes, ...stored }: StoredConsumer): ConsumerPosition => ({
   ...stored,
   heldUntil: waitingUntil,
   gaps: gaps === null ? NO_GAPS : JSON.parse(gaps),
+  scopes: scopes === null ? [] : JSON.parse(scopes),
 });
 
 const SELECTED = selectFields(CONSUMERS.types, 'c');
@@ -225,20 +237,47 @@ interface ListedRow extends StoredConsumer, Omit<PollingUser, 'id'> {
   readonly unconfirmedSince: number | null;
 }
 
-/** Users who see the whole company need no query. */
+/** Leads that were moved since, or that the consumer could not see when it passed them. Most consumers need no query. */
 function* findMissedOf(
   sql: Statements,
   rows: readonly ListedRow[],
   maxLeads: number,
 ): SqlTask<Map<ListedRow, readonly number[]>> {
-  const examined = rows.flatMap((row) => {
-    const through = positionOf(row);
-    if (row.accessLevel === 'COMPANY' || through === null) return [];
-    return [{ row, userId: row.userId, tokenId: row.tokenId, after: null, through }];
-  });
-  const queries = examined.map(({ row: _, ...one }) => one);
-  const found = yield* findMissed(sql.moved, queries, maxLeads);
-  return new Map(examined.map(({ row }, index) => [row, found[index] ?? []]));
+  const moved: (MissedQuery & { readonly row: ListedRow })[] = [];
+  const unseen: (UnseenQuery & { readonly row: ListedRow })[] = [];
+  for (const row of rows) {
+    const position = positionOf(row);
+    const { scopes } = toPosition(row);
+    const now = scopeOf({ ...row, id: row.userId });
+    if (position === null || !now) continue;
+    const recorded = scopes.length > 0 ? scopes : [{ after: null, scope: now }];
+    for (const [index, { after, scope }] of recorded.entries()) {
+      const through = Math.min(position, recorded[index + 1]?.after ?? position);
+      const range = { row, userId: row.userId, tokenId: row.tokenId, after, through };
+      if (scope && scope.level !== 'COMPANY') moved.push({ ...range, scope });
+      if (!includesScope(scope, now)) unseen.push({ ...range, scope });
+    }
+  }
+  const found = new Map<ListedRow, readonly number[]>();
+  const add = ({ row }: { readonly row: ListedRow }, leads: readonly number[] = []): void => {
+    found.set(
+      row,
+      [...new Set([...(found.get(row) ?? []), ...leads])].sort((a, b) => b - a),
+    );
+  };
+  const missed = yield* findMissed(
+    sql.moved,
+    moved.map(({ row: _, ...one }) => one),
+    maxLeads,
+  );
+  for (const [index, one] of moved.entries()) add(one, missed[index]);
+  const outside = yield* findUnseen(
+    sql.moved,
+    unseen.map(({ row: _, ...one }) => one),
+    maxLeads,
+  );
+  for (const [index, one] of unseen.entries()) add(one, outside[index]);
+  return found;
 }
 
 /** The count is null for a user who may see no lead. */

@@ -26,6 +26,14 @@ export type ConsumerKey = TokenKey;
 export const isSameConsumer = (a: ConsumerKey, b: ConsumerKey): boolean =>
   a.userId === b.userId && a.tokenId === b.tokenId;
 
+/** From `after` up to the next one, the leads of this scope were sent, but for gaps. */
+export interface ScopeFrom {
+  /** Null: from the first lead. */
+  readonly after: number | null;
+  /** Null: it is not known. */
+  readonly scope: LeadScope | null;
+}
+
 /** What is stored of a consumer. */
 export interface ConsumerPosition extends ConsumerKey {
   /** Of the token of the last poll. Null: it does not expire. */
@@ -50,6 +58,8 @@ export interface ConsumerPosition extends ConsumerKey {
   readonly deliveredThrough: number | null;
   /** The leads up to both positions that were never sent to it. */
   readonly gaps: readonly Gap[];
+  /** What its pages could have. Empty: it was not recorded. */
+  readonly scopes: readonly ScopeFrom[];
 }
 
 /** The polls of one consumer since the last write, in one process. */
@@ -68,6 +78,8 @@ export interface PollSummary extends ConsumerKey {
   readonly deliveredThrough: number | null;
   /** The leads that were sent: all that the user may see in these ranges. */
   readonly sent: readonly SentRange[];
+  /** Of the last page that was read. Earlier ones of another scope are not in `sent`. */
+  readonly scope?: LeadScope | undefined;
   /** The pages that were sent, of users who do not see the whole company: they may have leads that were moved. */
   readonly sentPages?: readonly SentPage[];
 }
@@ -98,7 +110,7 @@ export interface Consumer extends ConsumerPosition {
   readonly pendingLeads: number;
   /** The `createdAt` of the first of them. */
   readonly pendingSince: number | null;
-  /** Up to its position: those of the newest leads that were moved to where the user may see them and that were not sent to it since. */
+  /** Up to its position: those of the newest leads that were not sent to it since they were moved to where the user may see them, or since its access was widened. */
   readonly missedLeads: readonly number[];
   /** The number of leads in the gaps after its start and of `missedLeads`, at most `maxPendingLeads`. */
   readonly skippedLeads: number;
@@ -131,6 +143,8 @@ export interface ConsumerQuery {
 
 /** A consumer, or a webhook that sends leads, whose id is then in place of the token's. */
 export interface MissedQuery extends ConsumerKey {
+  /** Where leads were sent from. Absent: from where the user may see them now. */
+  readonly scope?: LeadScope | undefined;
   /** The leads after it are examined; null: all. */
   readonly after: number | null;
   /** Up to its position. */

@@ -89,8 +89,8 @@ export function findConsumers(
 const messageOf = (consumer: ConsumerStatus, row: string): string => `${subjectOf(consumer)} ${row}.`;
 
 export const describeSkipped: DescribeConsumer = (consumer, { generatedAt }) => {
-  const { skippedLeads, skippedSince, confirmedThrough, movedLeads } = consumer;
-  if (movedLeads > 0) return describeMoved(consumer);
+  const { skippedLeads, skippedSince, confirmedThrough, missedLeads } = consumer;
+  if (missedLeads > 0) return describeMissed(consumer);
   const usesSince = confirmedThrough !== null;
   const leads = countOf(skippedLeads, 'lead', 'leads');
   const reason = usesSince ? 'it asked for what comes after' : 'more leads came than fit into its page';
@@ -104,12 +104,11 @@ export const describeSkipped: DescribeConsumer = (consumer, { generatedAt }) => 
 };
 
 /** Perhaps beside others that were never sent to it: the fix is the same. */
-function describeMoved(consumer: ConsumerStatus): FoundConsumer {
-  const { skippedLeads, skippedSince, movedLeads, hook } = consumer;
+function describeMissed(consumer: ConsumerStatus): FoundConsumer {
+  const { skippedLeads, skippedSince, missedLeads, hook } = consumer;
   const since = toIso(Date.parse(skippedSince ?? '') - 1);
-  const moved =
-    movedLeads < skippedLeads ? `${movedLeads} of them were` : movedLeads === 1 ? 'it was' : 'they were';
-  const row = `may not have received ${countUpTo(skippedLeads)} ${skippedLeads === 1 ? 'lead' : 'leads'}: ${moved} moved to its branch or department after it had got later leads`;
+  const which = missedLeads < skippedLeads ? `${missedLeads} of them` : skippedLeads === 1 ? 'it' : 'them';
+  const row = `may not have received ${countUpTo(skippedLeads)} ${skippedLeads === 1 ? 'lead' : 'leads'}: it could not see ${which} when it got later leads, because of a move or of its access level`;
   const found = { message: messageOf(consumer, row), row };
   const hint = 'Assign the branch before you add a lead, or use a user who sees the whole company.';
   if (hostOf(consumer) !== null)

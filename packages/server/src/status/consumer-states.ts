@@ -225,7 +225,7 @@ export function consumerFactsOf(listed: ListedConsumer, now: number, chosenMs?: 
     pendingSince: toIsoOrNull(pendingOf(listed)?.pendingSince),
     skippedLeads: consumer?.skippedLeads ?? missedLeadsOf(listed).length,
     skippedSince: toIsoOrNull(consumer ? consumer.skippedSince : missedLeadsOf(listed).at(-1)),
-    movedLeads: missedLeadsOf(listed).length,
+    missedLeads: missedLeadsOf(listed).length,
     unconfirmedSince: toIsoOrNull(consumer?.unconfirmedSince ?? null),
     isStuck: isStuck(listed, now, chosenMs),
     tokenEnded: tokenEndOfHook(listed) ?? consumer?.tokenEnded ?? null,

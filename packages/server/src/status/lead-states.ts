@@ -1,6 +1,7 @@
 /** Who may see a lead, and whether each of them has it. */
 import { type LeadState, leadStateOf } from '@leadtap/contract';
-import { maySee } from '../leads/access.ts';
+import { scopeAt } from '../consumers/scopes.ts';
+import { isInScope, maySee } from '../leads/access.ts';
 import type { StoredLead } from '../leads/record.ts';
 import {
   type ConsumerSources,
@@ -15,8 +16,8 @@ import {
 export interface LeadConsumer {
   readonly listed: ListedConsumer;
   readonly state: LeadState;
-  /** It was moved to where the consumer may see it, and was not sent to it since: perhaps before, if it was there before. */
-  readonly isMoved: boolean;
+  /** The consumer could not see it when it got later leads, and was not sent it since: perhaps before, if it could see it then. */
+  readonly isMissed: boolean;
 }
 
 /** The consumers whose access level includes the lead. Those that have never polled have the leads since their subscription to get. */
@@ -44,14 +45,19 @@ export async function findLeadConsumers(
       ofPage.push({
         listed,
         state: position ? leadStateOf(position, stored.lead) : 'waiting',
-        isMoved: false,
+        isMissed: false,
       });
     }
-    const queries = ofPage.map(({ listed }) => missedQueryOf(listed, createdAt - 1, createdAt));
+    const queries = ofPage.map(({ listed }) => ({
+      ...missedQueryOf(listed, createdAt - 1, createdAt),
+      scope: scopeAt(listed.consumer?.scopes ?? [], createdAt)?.scope ?? undefined,
+    }));
     const missed = await sources.consumers.findMissed(queries, 1);
     for (const [index, one] of ofPage.entries()) {
-      const isMoved = one.state !== 'waiting' && missed[index]?.includes(createdAt);
-      found.push(isMoved ? { ...one, state: 'skipped', isMoved } : one);
+      const passed = scopeAt(one.listed.consumer?.scopes ?? [], createdAt);
+      const isUnseen = passed !== undefined && (passed.scope === null || !isInScope(passed.scope, stored));
+      const isMissed = one.state !== 'waiting' && (isUnseen || missed[index]?.includes(createdAt));
+      found.push(isMissed ? { ...one, state: 'skipped', isMissed } : one);
     }
   }
   return found;

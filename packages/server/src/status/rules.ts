@@ -139,7 +139,7 @@ export const RULES: readonly Rule[] = [
     name: 'leads-skipped',
     levels: ['error'],
     title:
-      'A consumer has skipped leads: its position is past them, but they were never sent to it, or not since they were moved to its branch or department',
+      'A consumer has skipped leads: its position is past them, but they were never sent to it, or not since it may see them',
     guide:
       'For example, a client polls with the time of its own clock, or without `since` while more leads come than fit into its page. Or a lead was assigned to its branch after it had got later leads: assign the branch before you add a lead. Let it poll once with the `since` that the status page names, and then continue with the address in `Link`. It is found for 7 days, or until then.',
     ended: 'has no skipped leads any more',

@@ -64,7 +64,7 @@ describe('leadtap consumers', () => {
         waiting: 2,
         waitingSince: iso(second),
         ...{ skipped: 0, skippedSince: null, tokenEnded: null, isAwaited: false, gaps: [] },
-        ...{ movedLeads: 0, unconfirmedSince: iso(first), isStuck: false },
+        ...{ missedLeads: 0, unconfirmedSince: iso(first), isStuck: false },
         firstPollAt: iso(polledAt),
         hook: null,
       },

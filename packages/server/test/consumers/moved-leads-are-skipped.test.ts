@@ -160,6 +160,86 @@ const SITUATIONS: Readonly<Record<string, Situation>> = {
     },
     ...{ link: 'confirmed', clock: 'confirmed' },
   },
+  'is in another branch when the access is widened to the company': {
+    steps: async ({ service, add, poll }) => {
+      await add('x', { branchId: 'south' });
+      await add('later', { branchId: 'north' });
+      await poll();
+      await service.store.updateUser('north-lead', { accessLevel: 'COMPANY' });
+    },
+    ...{ link: 'skipped', clock: 'skipped' },
+  },
+  'was sent before the access is widened': {
+    steps: async ({ service, add, poll }) => {
+      await add('x', { branchId: 'north' });
+      await poll();
+      await service.store.updateUser('north-lead', { accessLevel: 'COMPANY' });
+    },
+    ...{ link: 'confirmed', clock: 'confirmed' },
+  },
+  'moved to the branch before the access is widened': {
+    steps: async ({ service, add, move, poll }) => {
+      await add('x', { branchId: 'south' });
+      await add('later', { branchId: 'north' });
+      await poll();
+      await move('x', 'north');
+      await service.store.updateUser('north-lead', { accessLevel: 'COMPANY' });
+    },
+    ...{ link: 'skipped', clock: 'skipped' },
+  },
+  'is in the branch when the access is widened to it': {
+    userId: 'seller',
+    steps: async ({ service, add, poll }) => {
+      await add('x', { branchId: 'north' });
+      await add('later', { departmentId: 'sales' });
+      await poll();
+      await service.store.updateUser('seller', { accessLevel: 'BRANCH' });
+    },
+    ...{ link: 'skipped', clock: 'skipped' },
+  },
+  'was sent before the access is narrowed and widened again': {
+    userId: 'boss',
+    steps: async ({ service, add, poll }) => {
+      await add('x', { branchId: 'south' });
+      await poll();
+      await service.store.updateUser('boss', { accessLevel: 'BRANCH', branchId: 'north' });
+      await add('later', { branchId: 'north' });
+      await poll();
+      await service.store.updateUser('boss', { accessLevel: 'COMPANY' });
+    },
+    ...{ link: 'confirmed', clock: 'confirmed' },
+  },
+  'came while the access was narrow': {
+    userId: 'boss',
+    steps: async ({ service, add, poll }) => {
+      await service.store.updateUser('boss', { accessLevel: 'BRANCH', branchId: 'north' });
+      await add('x', { branchId: 'south' });
+      await add('later', { branchId: 'north' });
+      await poll();
+      await service.store.updateUser('boss', { accessLevel: 'COMPANY' });
+    },
+    ...{ link: 'skipped', clock: 'skipped' },
+  },
+  'was moved and sent before the access is narrowed': {
+    userId: 'boss',
+    steps: async ({ service, add, move, poll }) => {
+      await add('x');
+      await poll();
+      await move('x', 'north');
+      await service.store.updateUser('boss', { accessLevel: 'BRANCH', branchId: 'north' });
+    },
+    ...{ link: 'confirmed', clock: 'confirmed' },
+  },
+  'is polled from before it after the access is widened': {
+    steps: async ({ service, add, poll, link }) => {
+      const [createdAt = 0] = await add('x', { branchId: 'south' });
+      await add('later', { branchId: 'north' });
+      await poll();
+      await service.store.updateUser('north-lead', { accessLevel: 'COMPANY' });
+      await link(iso(createdAt - 1));
+    },
+    ...{ link: 'confirmed', clock: 'skipped' },
+  },
   'is polled after the move, from before it': {
     steps: async ({ add, move, poll, link }) => {
       const [createdAt = 0] = await add('x');

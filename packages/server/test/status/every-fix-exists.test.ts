@@ -50,7 +50,7 @@ const consumer = (rest: Partial<ConsumerStatus>): ConsumerStatus => ({
     pendingSince: null,
     skippedLeads: 0,
     skippedSince: null,
-    movedLeads: 0,
+    missedLeads: 0,
     unconfirmedSince: null,
   },
   ...{ isStuck: false, tokenEnded: null, isAwaited: false, problems: [], hook: null, key: 'boss token-1' },

@@ -156,7 +156,7 @@ describe('consumers', () => {
         deliveredThrough: new Date(first + 1).toISOString(),
         ...{ waiting: 1, waitingSince: new Date(first + 2).toISOString() },
         ...{ skipped: 0, skippedSince: null, isAwaited: false, problems: [] },
-        ...{ movedLeads: 0, unconfirmedSince: new Date(first).toISOString(), isStuck: false },
+        ...{ missedLeads: 0, unconfirmedSince: new Date(first).toISOString(), isStuck: false },
         hook: null,
       },
     ]);

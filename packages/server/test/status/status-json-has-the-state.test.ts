@@ -51,7 +51,7 @@ describe('/status.json', () => {
             ...{
               skipped: 'number',
               skippedSince: null,
-              movedLeads: 'number',
+              missedLeads: 'number',
               unconfirmedSince: null,
               isStuck: 'boolean',
             },

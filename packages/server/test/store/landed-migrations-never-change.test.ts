@@ -17,6 +17,7 @@ const CHECKSUMS = {
     '0005_refused_leads.sql': 'd84d3abf954eb11f58a0bee67b2dc2860a3f5d725c9ffaf8766ed312987cc450',
     '0006_senders.sql': 'd5110f5b9e2dc3537b3d53eb90bfcf22f6353110bd141cff07d79842697b980a',
     '0007_moved_leads.sql': 'f52d8dc72085b76f5ea38f02efe2fb00f80130683f3220a545c9ac36b72ab97c',
+    '0008_scopes_of_consumers.sql': '650322e9954304d398c64039aa824aa62d65b6ba2c7dc9bcc54ad6084b5bfde4',
   },
   postgres: {
     '0001_schema.sql': '3e39abd719d5b8123ec5b774cae4aed281039e0408686d4471bb7b667ebcd1fd',
@@ -27,6 +28,7 @@ const CHECKSUMS = {
     '0006_refused_leads.sql': 'a8e39d83e486f4863215427cabe39ee84433f461e0f7252eac506ced273f12e8',
     '0007_senders.sql': 'fd61ba4639f96c70256ba6ba22e32fdd2720bce08ca57d03288a619de681af79',
     '0008_moved_leads.sql': '23fc88189335f9328d567ec0a33abe7c4d2bf382d8adf1f265cfb397d9bc18a5',
+    '0009_scopes_of_consumers.sql': 'ffa608b29e79d3b357f1ba031fa15bfac7adbfe22adc6f180c0cc35ce3ff405c',
   },
 } as const;
 

@@ -51,7 +51,7 @@ only while it still polls. To keep the token, use \`leadtap consumers forget\`.
 --json has tokenId, name, userId, companyId, state, tokenExpiresAt (null: never), firstPollAt, lastPollAt, lastStatus,
 polls, usualIntervalSeconds, confirmedThrough, deliveredThrough, waiting (at most 100,000), waitingSince (the createdAt of
 the first of them), skipped and skippedSince (leads that it asked past without being sent them),
-movedLeads (those of them that were moved to its branch or department since it got later leads), unconfirmedSince (the
+missedLeads (those of them that it could not see when it got later leads: they were moved, or its access was widened), unconfirmedSince (the
 createdAt of the first lead that was sent and not confirmed), isStuck (it polls, and sends no later since), gaps: [{ after, through,
 isBeforeStart }] with those leads, tokenEnded (revoked, expired or key-removed: the last poll was refused with 401), isAwaited
 (it has not polled since the service was unavailable, or its last poll is of the future), and hook: { count, state, announcedThrough, lastEventAt, lastStatus, failures } of its webhook subscription with the worst state, or null.`,

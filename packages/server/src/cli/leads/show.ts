@@ -135,10 +135,10 @@ function describeLast(listed: ListedConsumer, now: number): string {
   return `webhook to ${hook.host}, ${hook.state}, ${last}`;
 }
 
-function describeState({ state, isMoved }: Omit<LeadConsumer, 'listed'>, createdAt: number): string {
+function describeState({ state, isMissed }: Omit<LeadConsumer, 'listed'>, createdAt: number): string {
   if (state === 'waiting') return `waiting since ${toIso(createdAt)}`;
   if (state !== 'skipped') return state;
-  return isMoved
-    ? 'skipped: it had asked for later leads before this one was moved to where it may see it; it may not have received it'
+  return isMissed
+    ? 'skipped: it had got later leads before it could see this one; it may not have received it'
     : 'skipped: it asked for what comes after it; it was never sent to it';
 }
