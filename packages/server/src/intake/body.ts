@@ -7,6 +7,7 @@ import { ProblemError, unavailable } from '../http/problems.ts';
 import { objectFromTexts } from '../leads/parse-lead.ts';
 import { shorten } from '../lib/escape.ts';
 import { mapInSlices } from '../lib/event-loop.ts';
+import { isJsonObject } from '../lib/json.ts';
 import type { WatchReserved } from '../lib/reserved.ts';
 import type { IntakeContent } from './accept.ts';
 
@@ -30,14 +31,43 @@ const isIdempotencyKey = (key: string): boolean =>
 
 const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 
+/** Other names of fields, by their name in a body. */
+type FieldNames = Readonly<Record<string, string>>;
+
 /** `contentType` is the whole header: that of a multipart form names its boundary. */
 export async function parseBody(
   mediaType: MediaType,
   bytes: Buffer,
   contentType: string = mediaType,
+  names: FieldNames = {},
 ): Promise<IntakeContent> {
-  if (mediaType === 'application/json') return parseJson(decode(bytes));
-  return parseForm(await readFields(mediaType, bytes, contentType));
+  if (mediaType === 'application/json') return renameAll(await parseJson(decode(bytes)), names);
+  const fields = await readFields(mediaType, bytes, contentType);
+  return parseForm(fields.map(([name, value]) => [fieldNamed(name, names), value]));
+}
+
+/** Names are texts of strangers: `constructor` is no entry. */
+const fieldNamed = (name: string, names: FieldNames): string =>
+  (Object.hasOwn(names, name) ? names[name] : undefined) ?? name;
+
+const isEmpty = (value: unknown): boolean => value === null || value === '';
+
+function renameAll({ value }: IntakeContent, names: FieldNames): IntakeContent {
+  if (Object.keys(names).length === 0) return { value };
+  const rename = (item: unknown): unknown => {
+    if (!isJsonObject(item)) return item;
+    const entries = Object.entries(item);
+    // A field that has a value of its own keeps it, and the other one stays what it was: an error that is seen.
+    const taken = new Set(entries.filter(([, inner]) => !isEmpty(inner)).map(([name]) => name));
+    const renamed = entries.map(([name, inner]) => {
+      const field = fieldNamed(name, names);
+      return [field === name || taken.has(field) ? name : field, inner] as const;
+    });
+    return Object.fromEntries(
+      renamed.sort(([, one], [, other]) => Number(!isEmpty(one)) - Number(!isEmpty(other))),
+    );
+  };
+  return { value: Array.isArray(value) ? value.map(rename) : rename(value) };
 }
 
 /** The body of a webhook with its own names: JSON, or an object of the fields of a form. */

@@ -16,15 +16,17 @@ export interface SentBody {
 interface ContentOptions extends ParseOptions {
   /** Between the steps of a large body. */
   readonly pause?: (() => Promise<void>) | undefined;
+  /** Other names of fields, for bodies with fields of a lead. */
+  readonly names?: Readonly<Record<string, string>>;
 }
 
 /** Throws 400, 415 or 422 for a body without leads. */
 export async function parseContent(
   { bytes, mediaType, contentType }: SentBody,
   source: TokenSource | undefined,
-  { pause, ...options }: ContentOptions,
+  { pause, names, ...options }: ContentOptions,
 ): Promise<IntakeContent> {
-  if (!source) return parseBody(mediaType, bytes, contentType);
+  if (!source) return parseBody(mediaType, bytes, contentType, names);
   const webhook = await parseWebhook(mediaType, bytes, contentType);
   await pause?.();
   return contentOfWebhook(webhook, source, options);

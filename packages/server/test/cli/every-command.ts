@@ -52,6 +52,9 @@ const ARGUMENTS: Readonly<Record<string, string>> = {
   'leads send-test': '--company acme',
   'leads erase': '4711 --yes',
   'leads prune': '--older-than 400d --yes',
+  'leads refused show': '01994c2e',
+  'leads refused accept': '01994c2e',
+  'leads refused delete': '01994c2e',
   backup: 'copy.db',
   alert: '--test',
 };

@@ -13,6 +13,7 @@ const NOT_RUN: readonly (readonly [RegExp, string])[] = [
   [/leadtap (serve|demo)\b/, 'does not end'],
   [/postgres:\/\/|leadtap alert/, 'needs a server'],
   [/token revoke|hooks (remove|send-test)|consumers forget/, 'the id is made up'],
+  [/leads refused (show|.*--sender)/, 'the request is made up'],
   [/leads (erase|prune) (?!.*--(yes|dry-run))/, 'asks a person'],
   ...(inject('store') === 'postgres' ? ([[/leadtap backup/, 'copies SQLite files']] as const) : []),
 ];

@@ -125,6 +125,7 @@ describe('leads erase', () => {
       erased: 2,
       isComplete: true,
       remains: expect.any(Array),
+      refused: [],
       leads: ['ada-1', 'ada-2'].map((id) => ({ companyId: 'acme', id, createdAt: expect.any(String) })),
     });
   });

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { createRefusedMatcher } from '../../intake/refused-search.ts';
 import {
   type Contact,
   type LeadRemoval,
@@ -8,6 +9,7 @@ import {
   type VacuumReport,
 } from '../../leads/removal.ts';
 import { toIso } from '../../lib/clock.ts';
+import type { Store } from '../../store/store.ts';
 import { findCompany } from '../accounts/organisation.ts';
 import { addCommand, collect } from '../command.ts';
 import { type ConfirmFlags, confirmOrStop, isInteractive, requireConsent } from '../confirm.ts';
@@ -18,6 +20,7 @@ import { withInvocation } from '../invocation.ts';
 import { formatLeadCount, type Output, Table, writeJson, writeLine } from '../output.ts';
 import { ProgressBar } from '../progress-bar.ts';
 import { checkFound } from './find.ts';
+import { refusedPages } from './refused.ts';
 
 export function registerErase(leads: Command, context: CommandContext): void {
   addCommand(leads, context, {
@@ -32,13 +35,14 @@ export function registerErase(leads: Command, context: CommandContext): void {
       '--yes': 'do not ask; needed without a terminal',
       '--vacuum': 'rewrite the table or the file, also on PostgreSQL; without ids: do only that',
       '--no-vacuum': 'do not clean the files of the database now',
-      '--json': 'print { erased, isComplete, remains, leads: [{ companyId, id, createdAt }] }',
+      '--json':
+        'print { erased, isComplete, remains, leads: [{ companyId, id, createdAt }], refused: [{ companyId, id }] }',
     },
     help: `
 Erases every lead that has one of the ids, e-mail addresses or phone numbers. An e-mail address is compared without
 regard to case, a phone number by its digits with phone1 and phone2; 00 at the start is the same as +, and (0) after the
 country code is ignored. Other fields, such as custom fields, are not searched. On a terminal, the command shows the leads
-and asks.
+and asks. Refused requests that are kept (\`leadtap leads refused\`) are deleted if their body has one of the values.
 
 An erased id is not accepted again: an import of it is rejected, unless it has --allow-erased. No client gets a lead
 twice and none is lost: the times of the other leads do not change.
@@ -76,20 +80,38 @@ async function erase(context: CommandContext, flags: EraseFlags, ids: readonly s
   await withStore(context, async (store) => {
     const removal = store.removal;
     if (company !== undefined) await findCompany(store, company);
-    const leads = isSearch ? await findLeads(removal, ids, flags, context) : [];
-    if (dryRun)
-      return json
-        ? writeJson(context.stdout, { leads: leads.map((lead) => ({ ...toJson(lead), name: lead.name })) })
-        : printTable(context.stdout, leads);
+    const refused = isSearch ? await findRefused(store, ids, flags, context) : [];
+    const leads = isSearch ? await findLeads(removal, ids, flags, refused, context) : [];
+    const kept = refused.map(({ companyId, id }) => ({ companyId, id }));
+    if (dryRun) {
+      if (json) {
+        const shown = leads.map((lead) => ({ ...toJson(lead), name: lead.name }));
+        return writeJson(context.stdout, { leads: shown, refused: kept });
+      }
+      await printTable(context.stdout, leads);
+      if (refused.length > 0) await writeLine(context.stdout, `and ${formatRefused(refused.length)}`);
+      return;
+    }
+    const found = [formatLeadCount(leads.length), refused.length > 0 && formatRefused(refused.length)];
     // With --yes, no name is printed: the output of a script is often kept in a log.
     if (isSearch && !yes) await printTable(context.stderr, leads);
-    if (isSearch) await confirmOrStop(`Erase ${formatLeadCount(leads.length)} for good?`, flags, context);
+    if (isSearch)
+      await confirmOrStop(`Erase ${found.filter(Boolean).join(' and ')} for good?`, flags, context);
     const erased = await eraseLeads(removal, leads, context);
+    const removed = refused.length > 0 ? await store.refusedLeads.remove(refused.map(({ id }) => id)) : 0;
     const { isComplete, remains } = await clean(removal, flags, context);
-    if (json) await writeJson(context.stdout, { erased, leads: leads.map(toJson), isComplete, remains });
+    if (json)
+      await writeJson(context.stdout, {
+        erased,
+        leads: leads.map(toJson),
+        refused: kept,
+        isComplete,
+        remains,
+      });
     else {
       if (isSearch) await writeLine(context.stdout, `${formatLeadCount(erased)} erased`);
       else if (isComplete) await writeLine(context.stdout, 'The files of the database were cleaned.');
+      if (removed > 0) await writeLine(context.stdout, `${formatRefused(removed)} deleted`);
       for (const sentence of [...remains, ...(isSearch ? [OWN_FILES] : [])])
         await writeLine(context.stderr, withInvocation(sentence, context));
     }
@@ -119,10 +141,12 @@ async function findLeads(
   removal: LeadRemoval,
   ids: readonly string[],
   { email: emails = [], phone: phones = [], company }: EraseFlags,
+  refused: readonly RefusedMatch[],
   context: CommandContext,
 ): Promise<readonly RemovableLead[]> {
   const byId = ids.length === 0 ? [] : await removal.findByIds(ids, company);
-  for (const id of ids)
+  const refusedIds = new Set(refused.flatMap((match) => match.ids));
+  for (const id of ids.filter((one) => !refusedIds.has(one)))
     checkFound(
       id,
       byId.filter((lead) => lead.id === id),
@@ -131,13 +155,46 @@ async function findLeads(
   const byContact =
     emails.length + phones.length === 0 ? [] : await scanLeads(removal, { emails, phones }, company, context);
   const leads = new Map([...byId, ...byContact].map((lead) => [stampKey(lead), lead]));
-  if (leads.size === 0)
+  if (leads.size === 0 && refused.length === 0)
     throw new Failure(
       'not-found',
       'no lead matches; nothing was erased',
       'Search for other spellings: another e-mail address, or the phone number with and without its country code.',
     );
   return [...leads.values()];
+}
+
+interface RefusedMatch {
+  readonly id: string;
+  readonly companyId: string;
+  /** Of leads, which its body contains. */
+  readonly ids: readonly string[];
+}
+
+const formatRefused = (count: number): string =>
+  count === 1 ? '1 refused request' : `${count} refused requests`;
+
+/** Reads every body that is kept: at most 16 MiB for each company. */
+async function findRefused(
+  store: Store,
+  ids: readonly string[],
+  { email: emails = [], phone: phones = [], company }: EraseFlags,
+  { signal }: CommandContext,
+): Promise<readonly RefusedMatch[]> {
+  const hasContact = createRefusedMatcher({ ids: [], emails, phones });
+  const matchers = ids.map(
+    (id) => [id, createRefusedMatcher({ ids: [id], emails: [], phones: [] })] as const,
+  );
+  const matches: RefusedMatch[] = [];
+  for await (const page of refusedPages(store, company))
+    for (const { id, companyId } of page) {
+      if (signal.aborted) throw exitCodeOf(signal);
+      const body = (await store.refusedLeads.find(id))?.body;
+      if (!body) continue;
+      const found = matchers.filter(([, matches]) => matches(body)).map(([leadId]) => leadId);
+      if (found.length > 0 || hasContact(body)) matches.push({ id, companyId, ids: found });
+    }
+  return matches;
 }
 
 const stampKey = ({ companyId, createdAt }: RemovableLead): string => JSON.stringify([companyId, createdAt]);

@@ -5,6 +5,7 @@ import { registerErase } from './erase.ts';
 import { registerLeadsExport } from './export.ts';
 import { registerLeadsList } from './list.ts';
 import { registerPrune } from './prune.ts';
+import { registerRefused } from './refused.ts';
 import { registerLeadsSendTest } from './send-test-lead.ts';
 import { registerLeadsShow } from './show.ts';
 
@@ -18,6 +19,7 @@ export function registerLeads(program: Command, context: CommandContext): void {
     registerLeadsSendTest,
     registerErase,
     registerPrune,
+    registerRefused,
   ])
     register(leads, context);
 }

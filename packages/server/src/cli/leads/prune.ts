@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { systemSleep } from '../../import/batches.ts';
 import type { LeadRemoval } from '../../leads/removal.ts';
 import { toIso } from '../../lib/clock.ts';
+import type { Store } from '../../store/store.ts';
 import { companiesOf } from '../accounts/organisation.ts';
 import { addCommand, parseDuration } from '../command.ts';
 import { type ConfirmFlags, confirmOrStop, requireConsent } from '../confirm.ts';
@@ -9,6 +10,7 @@ import { type CommandContext, withStore } from '../context.ts';
 import { exitCodeOf } from '../exit.ts';
 import { formatLeadCount, Table, writeJson, writeLine } from '../output.ts';
 import { ProgressBar } from '../progress-bar.ts';
+import { refusedPages } from './refused.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -30,7 +32,7 @@ export function registerPrune(leads: Command, context: CommandContext): void {
     help: `
 Deletes the leads whose createdAt is older than the given time, in small batches with pauses: the service answers polls
 and takes new leads meanwhile. If it is interrupted, run it again. A client that has not polled for longer than this time
-does not get the deleted leads. Unlike after \`leads erase\`, an import of a deleted id later adds it as a new lead.`,
+does not get the deleted leads. Refused requests of that age are deleted, too. Unlike after \`leads erase\`, an import of a deleted id later adds it as a new lead.`,
     examples: [
       'leadtap leads prune --older-than 400d --dry-run',
       'leadtap leads prune --older-than 2y --company soleil',
@@ -74,6 +76,7 @@ async function prune(context: CommandContext, flags: PruneFlags): Promise<void> 
         }
       progress.clear();
     }
+    if (!flags.dryRun && !signal.aborted) await pruneRefused(store, flags.company, before);
     if (flags.json && !signal.aborted)
       return writeJson(stdout, { before: toIso(before), pruned, older, companies });
     if (flags.dryRun)
@@ -89,6 +92,14 @@ async function prune(context: CommandContext, flags: PruneFlags): Promise<void> 
     await writeLine(stderr, 'Interrupted. To delete the rest, run the same command again.');
     throw exitCodeOf(signal);
   });
+}
+
+/** Requests that were refused are leads of people, too. They are kept for 30 days at most. */
+async function pruneRefused(store: Store, companyId: string | undefined, before: number): Promise<void> {
+  for await (const page of refusedPages(store, companyId)) {
+    const old = page.filter(({ receivedAt }) => receivedAt < before).map(({ id }) => id);
+    if (old.length > 0) await store.refusedLeads.remove(old);
+  }
 }
 
 /** Some milliseconds under the lock of the database. */

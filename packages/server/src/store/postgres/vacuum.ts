@@ -11,11 +11,11 @@ const MAY_VACUUM = `
     FROM pg_class AS c WHERE c.oid = 'leadtap.leads'::regclass`;
 
 /** ANALYZE replaces the samples of ids that the planner keeps. */
-const VACUUM = 'VACUUM (ANALYZE) leadtap.leads';
-const VACUUM_FULL = 'VACUUM (FULL, ANALYZE) leadtap.leads';
+const VACUUM = 'VACUUM (ANALYZE) leadtap.leads, leadtap.refused_leads';
+const VACUUM_FULL = 'VACUUM (FULL, ANALYZE) leadtap.leads, leadtap.refused_leads';
 
 /** Polls that arrive while VACUUM FULL waits for its lock would wait behind it, so it is tried for a short time before. */
-const TRY_LOCK = 'LOCK TABLE leadtap.leads IN ACCESS EXCLUSIVE MODE';
+const TRY_LOCK = 'LOCK TABLE leadtap.leads, leadtap.refused_leads IN ACCESS EXCLUSIVE MODE';
 const TRY_LOCK_TIMEOUT_MS = 2000;
 
 const LOGS_REMAIN =

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
+import { sendBody } from '../../../../testing/harness/intake.ts';
 import { startService, type TestService } from '../../../../testing/harness/service.ts';
 import { main } from '../../../src/cli/main.ts';
 import { Connection } from '../../../src/store/sqlite/connection.ts';
@@ -84,4 +85,21 @@ test('a lead that is changed is overwritten: its older version is not in the fil
   expect(connection.checkpoint()).toBe(true);
   expect(findMarks(service.folder, ['Secret Street'])).toEqual([]);
   expect(findMarks(service.folder, ['Elsewhere 2'])).toHaveLength(1);
+});
+
+test('nothing of a refused request remains that named the person', async () => {
+  const service = await startService({ env: { LEADTAP_INTAKE: 'on' } });
+  const send = (body: string) => sendBody(service, body);
+  // Bodies are stored as base64, and the answer to both is 422.
+  const mark = JSON.stringify({ mail: `${'ada@example.com '.repeat(500)}` });
+  for (const body of [mark, ...Array.from({ length: 50 }, (_, index) => `{"x":"${index}"}`)])
+    await send(body);
+  await service.service.refusedLeads.flush();
+  const encoded = Buffer.from(mark).toString('base64');
+  const pieces = [encoded.slice(0, 60), encoded.slice(3000, 3060), encoded.slice(-60)];
+  expect(findMarks(service.folder, pieces)).not.toEqual([]);
+  const { code, stdout } = await run(['leads', 'erase', '--email', 'ada@example.com', '--yes'], service);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: '0 leads erased\n1 refused request deleted\n' });
+  expect(findMarks(service.folder, pieces)).toEqual([]);
+  expect(await service.store.refusedLeads.list({ limit: 100 })).toHaveLength(50);
 });

@@ -1,0 +1,285 @@
+import type { LeadError } from '@leadtap/contract';
+import { type Command, InvalidArgumentError } from 'commander';
+import { type AcceptOutcome, acceptRefused } from '../../intake/accept-refused.ts';
+import type { RefusedLeadWithBody, StoredRefusedLead } from '../../intake/store.ts';
+import { fieldProblem } from '../../leads/parse-lead.ts';
+import { toIso } from '../../lib/clock.ts';
+import { escapeJson, printable } from '../../lib/escape.ts';
+import { formatDuration } from '../../lib/formats.ts';
+import type { Store } from '../../store/store.ts';
+import { findCompany } from '../accounts/organisation.ts';
+import { addCommand } from '../command.ts';
+import { type ConfirmFlags, confirmOrStop, requireConsent } from '../confirm.ts';
+import { type CommandContext, withStore } from '../context.ts';
+import { EXIT_CODES, ExitCode } from '../exit.ts';
+import { Failure } from '../failure.ts';
+import { withInvocation } from '../invocation.ts';
+import { formatLeadCount, printList, writeJson, writeLine } from '../output.ts';
+
+const SELECTION = {
+  '--all': 'all refused requests, instead of ids',
+  '--sender <name>': 'with --all: only those of the token with this name or id',
+  '--company <id>': 'with --all: only those of this company',
+};
+
+export function registerRefused(leads: Command, context: CommandContext): void {
+  const refused = leads.command('refused').description('see, accept or delete refused requests');
+  addCommand(refused, context, {
+    name: 'list',
+    description: 'list requests that sent leads and were refused',
+    options: {
+      '--company <id>': 'only those of this company',
+      '--json':
+        'print an array of { id, companyId, tokenId, sender, source, receivedAt, lastAt, times, code, errors }',
+    },
+    help: `
+POST /leads keeps requests that it refuses: with invalid leads, an expired token, or a token without the scope leads:write.
+They are kept for 30 days, at most 1,000 and 16 MiB for each company, the newest. A row is deleted when the same body or
+Idempotency-Key is accepted later. The list has names of fields, and no values; \`leadtap leads refused show\` has those.`,
+    examples: ['leadtap leads refused list', 'leadtap leads refused list --company soleil --json'],
+    run: listRefused,
+  });
+  addCommand(refused, context, {
+    name: 'show',
+    description: 'print a refused request, with its body',
+    arguments: { '<id>': 'id of the request; `leadtap leads refused list` shows it' },
+    examples: ['leadtap leads refused show 01994c2e-8f6b-7c3a-9d51-0e2f4a6b8c10'],
+    run: showRefused,
+  });
+  addCommand(refused, context, {
+    name: 'accept',
+    description: 'store the leads of refused requests',
+    arguments: { '[ids...]': 'ids of the requests' },
+    options: {
+      ...SELECTION,
+      '--map <name=field>': {
+        text: 'the field of a name in the body, or of a question of a form; can be given several times',
+        parse: collectNames,
+      },
+      '--dry-run': 'show what would be stored, and store nothing',
+    },
+    help: `
+Puts the requests through the same checks again, with the present place of their users: all leads of a request are stored,
+or none. Leads without an id get one that derives from the id of the request: accepting it twice adds them once. What was
+stored is deleted from the list.
+
+The exit code is 1 if a request was refused again.`,
+    examples: [
+      'leadtap leads refused accept --all --sender "Web form" --map mail=email --dry-run',
+      'leadtap leads refused accept --all --company soleil',
+    ],
+    run: accept,
+  });
+  addCommand(refused, context, {
+    name: 'delete',
+    description: 'delete refused requests without storing their leads',
+    arguments: { '[ids...]': 'ids of the requests' },
+    options: { ...SELECTION, '--yes': 'do not ask; needed with --all without a terminal' },
+    examples: ['leadtap leads refused delete --all --sender "Old form" --yes'],
+    run: deleteRefused,
+  });
+}
+
+const ROWS_PER_PAGE = 500;
+
+export async function* refusedPages(
+  { refusedLeads }: Store,
+  companyId: string | undefined,
+): AsyncGenerator<readonly StoredRefusedLead[]> {
+  let after: string | undefined;
+  while (true) {
+    const page = await refusedLeads.list({ companyId, after, limit: ROWS_PER_PAGE });
+    yield page;
+    after = page.at(-1)?.id;
+    if (page.length < ROWS_PER_PAGE) return;
+  }
+}
+
+interface ListFlags {
+  readonly company?: string;
+  readonly json?: true;
+}
+
+const listRefused = (context: CommandContext, { company, json }: ListFlags): Promise<void> =>
+  withStore(context, async (store) => {
+    const { stdout, stderr, clock } = context;
+    if (company !== undefined) await findCompany(store, company);
+    let dropped = 0;
+    async function* pages() {
+      for await (const page of refusedPages(store, company)) {
+        for (const row of page) dropped += row.dropped;
+        yield page;
+      }
+    }
+    const count = await printList(stdout, pages(), json, {
+      toJson,
+      headings: ['ID', 'LAST', 'TIMES', 'SENDER', 'CODE', 'FIELDS', 'COMPANY'],
+      toRow: (row) => [
+        ...[row.id, `${formatDuration((clock() - row.lastAt) / 1000)} ago`, String(row.times)],
+        ...[row.sender ?? row.tokenId ?? row.userId, row.code, fieldsOf(row.errors), row.companyId],
+      ],
+    });
+    if (json) return;
+    if (count === 0) await writeLine(stderr, 'No refused request is kept.');
+    if (dropped > 0)
+      await writeLine(
+        stderr,
+        `${dropped} older requests were deleted, because more were refused than are kept.`,
+      );
+  });
+
+const fieldsOf = (errors: readonly LeadError[]): string | null =>
+  [...new Set(errors.map(({ field }) => field ?? 'lead'))].join(', ') || null;
+
+const toJson = (row: StoredRefusedLead) => ({
+  ...{ id: row.id, companyId: row.companyId, tokenId: row.tokenId, sender: row.sender, source: row.source },
+  ...{ receivedAt: toIso(row.receivedAt), lastAt: toIso(row.lastAt), times: row.times },
+  ...{ code: row.code, errors: row.errors },
+});
+
+const unknownId = (id: string): Failure =>
+  new Failure(
+    'not-found',
+    `no refused request with the id ${id} is kept`,
+    '`leadtap leads refused list` shows the ids. Rows are deleted when the request is accepted, and after 30 days.',
+  );
+
+const showRefused = (context: CommandContext, _options: object, id: string): Promise<void> =>
+  withStore(context, async ({ refusedLeads }) => {
+    const row = await refusedLeads.find(id);
+    if (!row) throw unknownId(id);
+    const { mediaType, bytes, userId } = row;
+    const text = row.body.toString();
+    await writeJson(context.stdout, { ...toJson(row), userId, mediaType, bytes });
+    await writeLine(context.stdout, `\n${text.split(/\r?\n/).map(printable).join('\n')}`);
+  });
+
+interface Selection {
+  readonly all?: true;
+  readonly sender?: string;
+  readonly company?: string;
+}
+
+/** The ids of the requests that the flags name, the oldest first. */
+async function selectIds(
+  store: Store,
+  ids: readonly string[],
+  { all, sender, company }: Selection,
+): Promise<readonly string[]> {
+  if (all ? ids.length > 0 : ids.length === 0) throw new Failure('usage', 'give either ids or --all');
+  if (!all && (sender !== undefined || company !== undefined))
+    throw new Failure('usage', '--sender and --company work only with --all');
+  if (!all) return ids;
+  if (company !== undefined) await findCompany(store, company);
+  const selected: string[] = [];
+  const senders = new Set<string>();
+  for await (const page of refusedPages(store, company))
+    for (const row of page) {
+      const names = [row.sender, row.tokenId].filter((name) => name !== null);
+      for (const name of names) senders.add(name);
+      if (sender === undefined || names.includes(sender)) selected.push(row.id);
+    }
+  if (sender !== undefined && !senders.has(sender))
+    throw new Failure(
+      'not-found',
+      `no refused request of a sender ${sender} is kept`,
+      '`leadtap leads refused list` shows the senders.',
+    );
+  return selected;
+}
+
+type Names = Readonly<Record<string, string>>;
+
+/** A name may contain an equals sign; a field does not. */
+function collectNames(text: string, collected: Names = {}): Names {
+  const at = text.lastIndexOf('=');
+  if (at < 1) throw new InvalidArgumentError('Write NAME=FIELD, such as mail=email.');
+  return { ...collected, [text.slice(0, at)]: text.slice(at + 1).trim() };
+}
+
+interface AcceptFlags extends Selection {
+  readonly map?: Names;
+  readonly dryRun?: true;
+}
+
+async function accept(context: CommandContext, flags: AcceptFlags, ids: readonly string[]): Promise<void> {
+  const { map = {}, dryRun } = flags;
+  const { clock, signal, stdout, stderr } = context;
+  for (const [name, field] of Object.entries(map)) {
+    const problem = fieldProblem(field, { historical: false, clock });
+    if (problem !== undefined) throw new Failure('usage', `--map "${name}=${field}": ${field} ${problem}`);
+  }
+  await withStore(context, async (store, { timeZone }) => {
+    let [requests, leads, failed] = [0, 0, 0];
+    for (const id of await selectIds(store, ids, flags)) {
+      if (signal.aborted) break;
+      const row = await store.refusedLeads.find(id);
+      if (!row) {
+        // Accepted or deleted meanwhile.
+        if (flags.all) continue;
+        throw unknownId(id);
+      }
+      const user = await store.findUser(row.userId);
+      const outcome: AcceptOutcome =
+        user?.companyId === row.companyId
+          ? await acceptRefused(row, { store, user, clock, timeZone, map, dryRun })
+          : { kind: 'refused', message: `user ${row.userId} does not exist any more`, errors: [] };
+      if (outcome.kind === 'refused') {
+        failed += 1;
+        await writeLine(stderr, describeRefusal(row, outcome));
+        continue;
+      }
+      requests += 1;
+      if (outcome.kind === 'accepted') leads += outcome.results.length;
+      if (dryRun && outcome.kind === 'accepted') {
+        await writeJson(stdout, {
+          id,
+          leads: outcome.leads.map(({ fields, ...place }) => ({ ...place, ...fields })),
+        });
+        continue;
+      }
+      if (!dryRun) await store.refusedLeads.remove([id]);
+    }
+    const verb = dryRun ? 'would be accepted' : 'accepted';
+    await writeLine(stdout, `${countRequests(requests)} ${verb}: ${formatLeadCount(leads)}`);
+    if (failed === 0) return;
+    await writeLine(stderr, withInvocation(describeFix(failed), context));
+    throw new ExitCode(EXIT_CODES.failed);
+  });
+}
+
+const countRequests = (count: number): string => (count === 1 ? '1 request' : `${count} requests`);
+
+const MAX_SHOWN_ERRORS = 10;
+
+function describeRefusal(
+  { id }: RefusedLeadWithBody,
+  { message, errors }: Extract<AcceptOutcome, { kind: 'refused' }>,
+): string {
+  const shown = errors.slice(0, MAX_SHOWN_ERRORS).map(({ index, field, detail }) => {
+    return `  lead ${index}: ${field === null ? '' : `${printable(field)} `}${printable(detail)}`;
+  });
+  const rest = errors.length - shown.length;
+  return [`${id}: ${escapeJson(message)}`, ...shown, ...(rest > 0 ? [`  and ${rest} more`] : [])].join('\n');
+}
+
+const describeFix = (failed: number): string =>
+  `${countRequests(failed)} refused again and still kept. To rename a field, add --map OLD=FIELD; to see a body, run \`leadtap leads refused show ID\`; to delete a request, \`leadtap leads refused delete ID\`.`;
+
+interface DeleteFlags extends Selection, ConfirmFlags {}
+
+async function deleteRefused(
+  context: CommandContext,
+  flags: DeleteFlags,
+  given: readonly string[],
+): Promise<void> {
+  if (flags.all) requireConsent('leads refused delete --all', flags, context);
+  await withStore(context, async (store) => {
+    const ids = await selectIds(store, given, flags);
+    for (const id of flags.all ? [] : ids) if (!(await store.refusedLeads.find(id))) throw unknownId(id);
+    if (flags.all && ids.length > 0)
+      await confirmOrStop(`Delete ${countRequests(ids.length)} for good?`, flags, context);
+    const removed = await store.refusedLeads.remove(ids);
+    await writeLine(context.stdout, `${countRequests(removed)} deleted`);
+  });
+}

@@ -1,0 +1,269 @@
+import { hash } from 'node:crypto';
+import type { RefusedLeadWithBody } from 'leadtap';
+import { describe, expect, test } from 'vitest';
+import { NOW, terminalWithUsers } from './terminal.ts';
+
+const DAY_MS = 86_400_000;
+const FORM = 'application/x-www-form-urlencoded';
+
+const idOf = (number: number): string => `01994c2e-${number}`;
+
+const refused = (
+  number: number,
+  text: string,
+  rest: Partial<RefusedLeadWithBody> = {},
+): RefusedLeadWithBody => {
+  const body = Buffer.from(text);
+  return {
+    ...{
+      id: idOf(number),
+      companyId: 'acme',
+      userId: 'boss',
+      tokenId: 'form',
+      source: null,
+      answerMap: null,
+    },
+    ...{ timeZone: null, receivedAt: NOW - DAY_MS, lastAt: NOW - 60_000, times: 1, code: 'invalid-lead' },
+    ...{ errors: [{ index: 0, field: 'mail', detail: 'is unknown' }], mediaType: 'application/json' },
+    ...{ body, bodyHash: hash('sha256', body), keyHash: null },
+    ...rest,
+  };
+};
+
+async function terminalWith(...rows: readonly RefusedLeadWithBody[]) {
+  const shell = await terminalWithUsers();
+  const database = await shell.database();
+  const inStore = async <T>(work: (store: Awaited<ReturnType<typeof database.openStore>>) => Promise<T>) => {
+    const store = await database.openStore();
+    try {
+      return await work(store);
+    } finally {
+      await store.close();
+    }
+  };
+  await inStore(async (store) => {
+    await store.recordTokens([
+      { id: 'form', userId: 'boss', name: 'Web form', issuedAt: 0, expiresAt: 1, scopes: ['leads:write'] },
+    ]);
+    if (rows.length > 0) await store.refusedLeads.record(rows);
+  });
+  const leads = () => inStore((store) => store.listLeads({ limit: 100 }));
+  const kept = () =>
+    inStore(async (store) => (await store.refusedLeads.list({ limit: 100 })).map(({ id }) => id));
+  const put = (...more: readonly RefusedLeadWithBody[]) =>
+    inStore((store) => store.refusedLeads.record(more));
+  return { ...shell, leads, kept, put, inStore };
+}
+
+const MAIL = '{"firstName":"Ada","mail":"ada@example.com"}';
+
+test('list has names of fields and no values; show has the body', async () => {
+  const { run } = await terminalWith(
+    refused(1, MAIL, { times: 3 }),
+    refused(2, '{"x":"\u001b[31m"}', {
+      companyId: 'globex',
+      userId: 'rival',
+      tokenId: null,
+      code: 'token-expired',
+      errors: [],
+    }),
+  );
+  const list = await run('leads refused list');
+  expect(list.stdout.split('\n').map((line) => line.split(/ {2,}/))).toMatchObject([
+    ['ID', 'LAST', 'TIMES', 'SENDER', 'CODE', 'FIELDS', 'COMPANY'],
+    [idOf(1), expect.stringMatching(/ago$/), '3', 'Web form', 'invalid-lead', 'mail', 'acme'],
+    [idOf(2), expect.stringMatching(/ago$/), '1', 'rival', 'token-expired', expect.anything(), 'globex'],
+    [''],
+  ]);
+  const json = await run('leads refused list --company acme --json');
+  expect(JSON.parse(json.stdout)).toEqual([
+    {
+      ...{ id: idOf(1), companyId: 'acme', tokenId: 'form', sender: 'Web form', source: null },
+      ...{ receivedAt: '2026-03-01T09:30:00.250Z', lastAt: '2026-03-02T09:29:00.250Z', times: 3 },
+      ...{ code: 'invalid-lead', errors: [{ index: 0, field: 'mail', detail: 'is unknown' }] },
+    },
+  ]);
+  expect(json.stdout).not.toContain('ada@');
+  expect((await run(`leads refused show ${idOf(1)}`)).stdout).toContain(MAIL);
+  expect((await run(`leads refused show ${idOf(2)}`)).stdout).not.toContain('\u001b');
+  expect(await run('leads refused show 4711')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('leads refused list'),
+  });
+});
+
+describe('accept', () => {
+  test('stores all leads of a request or none, with --map, and says what to do about the others', async () => {
+    const both = '[{"firstName":"Ada","mail":"a@example.com"},{"firstName":"Ben","email":"b@"}]';
+    const { run, leads, kept } = await terminalWith(
+      refused(1, MAIL),
+      refused(2, both),
+      refused(3, 'firstName=Cy&mail=c%40example.com&appointmentDateTime=2026-04-01+10%3A00', {
+        ...{ mediaType: FORM, timeZone: 'Europe/Paris' },
+      }),
+      refused(4, '{"mail":"kept@example.com","email":"x@example.com"}'),
+    );
+    const accept = ['leads', 'refused', 'accept', '--all', '--map', 'mail=email'];
+    const dry = await run([...accept, '--dry-run']);
+    expect(dry.code).toBe(1);
+    expect(dry.stdout).toContain('"email": "ada@example.com"');
+    expect(dry.stdout).toContain('2 requests would be accepted: 2 leads');
+    expect([await leads(), await kept()]).toMatchObject([[], { length: 4 }]);
+
+    const done = await run(accept);
+    expect(done).toMatchObject({ code: 1, stdout: '2 requests accepted: 2 leads\n' });
+    expect(done.stderr).toContain(`${idOf(2)}: at least one lead is not valid\n  lead 1: email "b@"`);
+    expect(done.stderr).toContain('leadtap leads refused show ID');
+    expect(
+      (await leads()).map(({ lead }) => [lead['firstName'], lead['email'], lead['appointmentDateTime']]),
+    ).toEqual([
+      ['Cy', 'c@example.com', Date.parse('2026-04-01T08:00:00Z')],
+      ['Ada', 'ada@example.com', null],
+    ]);
+    expect(await kept()).toEqual([idOf(2), idOf(4)]);
+  });
+
+  test('adds nothing twice: a crash after the write left the row, and the leads have no ids', async () => {
+    const row = refused(1, '[{"firstName":"Ada"},{"firstName":"Ben","id":"b"}]', { code: 'token-expired' });
+    const { run, leads, kept, put, inStore } = await terminalWith(row);
+    expect(await run(`leads refused accept ${row.id}`)).toMatchObject({
+      code: 0,
+      stdout: '1 request accepted: 2 leads\n',
+    });
+    const before = await leads();
+    await put(row);
+    expect((await run(`leads refused accept ${row.id}`)).code).toBe(0);
+    expect([await leads(), await kept()]).toEqual([before, []]);
+    // Also with another access level of the user since.
+    await put(row);
+    await inStore((store) => store.updateUser('boss', { accessLevel: 'BRANCH', branchId: 'north' }));
+    expect((await run(`leads refused accept ${row.id}`)).code).toBe(0);
+    expect(await leads()).toHaveLength(2);
+  });
+
+  test('places the leads where the user is now, and refuses what lies outside', async () => {
+    const { run, leads, inStore } = await terminalWith(
+      refused(1, '{"firstName":"Ada"}', { userId: 'seller', tokenId: null }),
+      refused(2, '{"firstName":"Ben","branchId":"south"}', { userId: 'seller', tokenId: null }),
+    );
+    const changes = { accessLevel: 'BRANCH', branchId: 'north', departmentId: null } as const;
+    await inStore((store) => store.updateUser('seller', changes));
+    expect(await run('leads refused accept --all')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('branchId'),
+    });
+    expect(await leads()).toMatchObject([{ branchId: 'north', departmentId: null }]);
+  });
+
+  test('runs the token of a form service again, with its map and the new one', async () => {
+    const { run, leads } = await terminalWith(
+      refused(1, 'Vorname=Ada&Ihr+Dach=flat&Wunsch=soon', {
+        ...{
+          mediaType: FORM,
+          source: 'form',
+          answerMap: { Vorname: 'firstName' },
+          code: 'insufficient-scope',
+        },
+      }),
+    );
+    const { code } = await run([
+      'leads',
+      'refused',
+      'accept',
+      '--all',
+      '--sender',
+      'Web form',
+      '--map',
+      'Ihr Dach=customFields.roof',
+    ]);
+    expect(code).toBe(0);
+    expect((await leads())[0]?.lead).toMatchObject({
+      firstName: 'Ada',
+      customFields: { roof: 'flat', Wunsch: 'soon' },
+    });
+  });
+});
+
+test('delete and the selection of requests', async () => {
+  const rows = [
+    refused(1, MAIL),
+    refused(2, 'x', { tokenId: 'b' }),
+    refused(3, 'x', { companyId: 'globex', userId: 'rival' }),
+  ];
+  const { run, kept } = await terminalWith(...rows);
+  const wrong = [
+    'delete',
+    'delete --all',
+    `delete --all ${idOf(1)} --yes`,
+    `accept ${idOf(1)} --sender b`,
+    'accept --all --map mail=nothing',
+  ];
+  for (const line of wrong) expect(await run(`leads refused ${line}`), line).toMatchObject({ code: 2 });
+  for (const line of ['delete 4711', 'delete --all --yes --sender c'])
+    expect(await run(`leads refused ${line}`), line).toMatchObject({ code: 1 });
+  expect(await kept()).toHaveLength(3);
+  expect(await run('leads refused delete --all --sender b --yes')).toMatchObject({
+    stdout: '1 request deleted\n',
+  });
+  await run('leads refused delete --all --company globex --yes');
+  expect(await kept()).toEqual([idOf(1)]);
+  await run(`leads refused delete ${idOf(1)}`);
+  expect(await kept()).toEqual([]);
+});
+
+/** Bodies that name the person, and others that do not. */
+const NAMED: readonly (readonly [string, string])[] = [
+  ['JSON', '{"mail":"ADA@example.com"}'],
+  ['escaped JSON', String.raw`{"mail":"ada\u0040example.com"}`],
+  ['a form', 'mail=ada%40example.com&x=1'],
+  ['JSON in JSON', JSON.stringify({ raw: JSON.stringify({ q: 'é ada@example.com' }) })],
+  ['JSON in a form', `raw=${encodeURIComponent('{"q":"ada\\u0040example.com"}')}`],
+  ['a phone number', '{"tel":"+33 (0)6.12-34 56 78"}'],
+  ['a phone number in a form', 'tel=0033+6+12+34+56+78'],
+  ['a number', '{"tel":33612345678}'],
+  ['an id', '{"id":"L-4711"}'],
+  ['the id of a submission', '{"data":{"responseId" : "L-4711"}}'],
+];
+const UNNAMED = [
+  '{"mail":"hada@example.com"}',
+  '{"mail":"ada@example.com.au"}',
+  '{"tel":"+33 6 12 34 56 79"}',
+  '{"postalCode":"L-4711"}',
+];
+
+test('leads erase finds and deletes the bodies that name a person', async () => {
+  const rows = [...NAMED.map(([, body]) => body), ...UNNAMED].map((body, index) =>
+    refused(100 + index, body),
+  );
+  const { run, kept, put } = await terminalWith(...rows);
+  const person = ['--email', 'Ada@Example.com', '--phone', '+33 6 12 34 56 78', 'L-4711'];
+  const dry = await run(['leads', 'erase', ...person, '--dry-run', '--json']);
+  expect(JSON.parse(dry.stdout)).toEqual({
+    leads: [],
+    refused: NAMED.map((_, index) => ({ companyId: 'acme', id: idOf(100 + index) })),
+  });
+  expect(await run(['leads', 'erase', ...person, '--yes'])).toMatchObject({
+    code: 0,
+    stdout: `0 leads erased\n${NAMED.length} refused requests deleted\n`,
+  });
+  expect(await kept()).toEqual(UNNAMED.map((_, index) => idOf(100 + NAMED.length + index)));
+  expect((await run(['leads', 'erase', ...person, '--yes'])).code).toBe(1);
+  await put(refused(300, NAMED[0]?.[1] ?? ''));
+  expect((await run('leads erase --email ada@example.com --company globex --yes')).code).toBe(1);
+});
+
+test('leads prune and the removal of a user delete rows', async () => {
+  const old = { receivedAt: NOW - 20 * DAY_MS };
+  const { run, kept } = await terminalWith(
+    refused(1, 'a', old),
+    refused(2, 'b'),
+    refused(3, 'c', { userId: 'seller', tokenId: null }),
+    refused(4, 'd', { ...old, companyId: 'globex', userId: 'rival' }),
+  );
+  await run('leads prune --older-than 10d --dry-run');
+  expect(await kept()).toHaveLength(4);
+  await run('leads prune --older-than 10d --company acme --yes');
+  expect(await kept()).toEqual([idOf(2), idOf(3), idOf(4)]);
+  await run('user remove seller');
+  expect(await kept()).toEqual([idOf(2), idOf(4)]);
+});
