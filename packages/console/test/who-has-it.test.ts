@@ -71,11 +71,11 @@ describe('a lead says who has it', () => {
     await page.getByRole('link', { name: /^Ada/ }).click();
     await chips(page).nth(6).waitFor();
     expect(await textOf(page)).toEqual([
+      'Newest only not known',
+      'Skips skipped',
       'Idle 3 behind',
       'Late not sent',
       'Make ✓',
-      'Newest only not known',
-      'Skips skipped',
       'Zapier ✓',
       'n8n, sales ✓',
     ]);
@@ -106,6 +106,23 @@ describe('a lead says who has it', () => {
     expect(await textOf(page)).toEqual(['n8n 1 behind']);
     expect(await open(page, 'n8n')).toMatch(/^n8n does not have it yet: .*refused with 400.*\. \w.+/);
     await expectEveryLook(page);
+  });
+
+  it('shows no ✓ for a consumer that received it, stopped, and has not confirmed it', async () => {
+    const service = await startService();
+    const createdAt = await addAda(service);
+    const polls = { userId: 'boss', tokenId: 'stopped', tokenExpiresAt: null, lastStatus: 200, polls: 1 };
+    const positions = { heldUntil: null, confirmedThrough: createdAt - 1, deliveredThrough: createdAt };
+    const sent = [{ after: createdAt - 1, through: createdAt }];
+    for (let minutes = 60; minutes > 40; minutes -= 2)
+      await service.store.consumers.record([
+        { ...polls, ...positions, lastPollAt: Date.now() - minutes * 60_000, sent },
+      ]);
+    const page = await openLead(service);
+    expect(await textOf(page)).toEqual(['stopped not confirmed']);
+    expect(await open(page, 'stopped')).toMatch(
+      /^stopped received it, and does not confirm it: has not polled for 4\d min/,
+    );
   });
 
   it('does not say that a consumer has history that was imported after its polls', async () => {

@@ -116,11 +116,18 @@ interface Description {
 
 /** The rule is that of the contract. Why a lead is pending is in the message of the service about the consumer. */
 function describe(consumer: Consumer, lead: WhoHasItProps['lead']): Description {
-  const { confirmedThrough, pendingLeads, level, message, fix } = consumer;
+  const { confirmedThrough, pendingLeads, level, problem, message, fix } = consumer;
   switch (leadStateOf(consumer, lead)) {
     case 'confirmed':
       return { hasLead: true, tone: 'good', label: '✓', sentence: 'has it, and has confirmed it.' };
     case 'delivered':
+      if (confirmedThrough !== null && level === 'error' && problem !== 'leads-skipped')
+        return {
+          ...{ hasLead: true, tone: 'error', label: 'not confirmed' },
+          sentence: [`received it, and does not confirm it: ${message.replace(/\.$/, '')}.`, fix ?? ''].join(
+            ' ',
+          ),
+        };
       return {
         ...{ hasLead: true, tone: 'good', label: '✓' },
         sentence:

@@ -104,7 +104,8 @@ function combine(known: ConsumerHook | undefined, next: ConsumerHook): ConsumerH
     SEVERITY[next.state] - SEVERITY[known.state] ||
     next.failures - known.failures ||
     (next.lastEventAt ?? 0) - (known.lastEventAt ?? 0);
-  return { ...(isWorse > 0 ? next : known), count: known.count + 1 };
+  const isAllowed = known.isAllowed && next.isAllowed;
+  return { ...(isWorse > 0 ? next : known), isAllowed, count: known.count + 1 };
 }
 
 /** After this, leads wait for a consumer that has never polled: the position of its hook, or the subscription. */

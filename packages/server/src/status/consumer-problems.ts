@@ -221,6 +221,7 @@ export const describeStale: DescribeConsumer = (consumer, moment) => {
       ...{ fix: `${renewFix(consumer)} ${endFix(consumer)}`, userFix: ASK_FOR_TOKEN },
       docs: '/docs#problem-token-expired',
     });
+  if (consumer.hook?.isAllowed === false) return found(`; ${HOST_NOT_ALLOWED}`, notSentFixes(consumer));
   const refusal = lastRefusalOf(moment, consumer);
   if (refusal) return found(`; its last poll was refused with ${refusal.text}`, refusal.fixes);
   const usual = usualIntervalSeconds === null ? '' : formatDuration(usualIntervalSeconds);
@@ -238,9 +239,18 @@ function pendingSecondsOf(moment: Moment, consumer: ConsumerStatus): number {
 const FOLLOW_LINKS =
   'It polls, but does not get them: it must follow the address in `Link` until a page is empty.';
 
+/** It was sent all leads, and sends the same `since` again and again. */
+const describeStuck: DescribeConsumer = (consumer, moment) => {
+  const since = formatDuration(secondsSince(moment, consumer.unconfirmedSince ?? moment.generatedAt));
+  const row = `has received leads and does not confirm them, the oldest for ${since}: it polls from the same place again and again`;
+  const fix = `${FOLLOW_LINKS} ${consumersCommand(consumer)} shows how far it has come.`;
+  return { ...{ message: messageOf(consumer, row), row }, fix, userFix: FOLLOW_LINKS };
+};
+
 export const describePending: DescribeConsumer = (consumer, moment) => {
   const { pendingLeads, state } = consumer;
   const refusal = lastRefusalOf(moment, consumer);
+  if (consumer.isStuck && pendingLeads === 0) return describeStuck(consumer, moment);
   const leads = pendingLeads === 0 ? 'Leads wait' : pendingText(pendingLeads);
   const pendingS = pendingSecondsOf(moment, consumer);
   const oldest = formatDuration(pendingS);
@@ -258,7 +268,9 @@ export const describePending: DescribeConsumer = (consumer, moment) => {
           severity: pendingS > PENDING_LONG_S ? ('error' as const) : ('warning' as const),
         }
       : {
-          ...(refusal?.fixes ?? (state === 'active' ? behindFixes : stoppedFixes(consumer))),
+          ...(consumer.hook?.isAllowed === false
+            ? notSentFixes(consumer)
+            : (refusal?.fixes ?? (state === 'active' ? behindFixes : stoppedFixes(consumer)))),
           // A token that was only tried, and not since yesterday.
           ...(state === 'stale' && { severity: 'warning' as const }),
         }),
@@ -268,7 +280,7 @@ export const describePending: DescribeConsumer = (consumer, moment) => {
 function notSentFixes(consumer: ConsumerStatus): Fixes {
   if (consumer.hook?.isAllowed === false)
     return {
-      fix: `Add its host to LEADTAP_HOOK_HOSTS, and start the service again. If it is no longer needed: ${removeHookCommand(consumer)}.`,
+      fix: `Add its host (${hooksCommand(consumer)} shows it) to LEADTAP_HOOK_HOSTS, and start the service again. If it is no longer needed: ${removeHookCommand(consumer)}.`,
       userFix: 'Ask the operator to add its host to `LEADTAP_HOOK_HOSTS`.',
     };
   return {
@@ -278,6 +290,9 @@ function notSentFixes(consumer: ConsumerStatus): Fixes {
   };
 }
 
+/** Of a webhook that is sent events: its host is not in the diagnosis. */
+const HOST_NOT_ALLOWED = 'this service may not send to the host of its webhook: LEADTAP_HOOK_HOSTS';
+
 function lastPollOf(consumer: ConsumerStatus, moment: Moment): string {
   const { hook } = consumer;
   const lastEventAt = hook?.lastEventAt ?? null;
@@ -286,13 +301,15 @@ function lastPollOf(consumer: ConsumerStatus, moment: Moment): string {
     if (lastEventAt === null) return 'nothing was sent yet';
     return `${hook.isAccepted ? 'the last was sent' : 'the last attempt was'} ${agoOf(moment, lastEventAt)}`;
   }
+  if (consumer.lastPollAt === null && hook && !hook.isAllowed) return HOST_NOT_ALLOWED;
   if (consumer.lastPollAt === null)
     return lastEventAt === null
       ? 'no webhook event was sent to it, and it has never polled'
       : 'it accepts webhook events, but has never polled';
   const refusal = lastRefusalOf(moment, consumer);
   if (refusal) return `its last poll was refused with ${refusal.text}`;
-  if (consumer.isStuck) return 'it polls from the same place again and again';
+  if (hook && !hook.isAllowed) return HOST_NOT_ALLOWED;
+  if (consumer.isStuck) return 'it has received the leads before them and does not confirm them';
   return `its last poll was ${agoOf(moment, consumer.lastPollAt)}`;
 }
 

@@ -15,7 +15,7 @@ import type { Limiter } from '../limits/limiter.ts';
 import type { Store } from '../store/store.ts';
 import { endOf, type Moment } from './consumer-problems.ts';
 import { type ConsumerSources, leadHookOf, listedConsumerPages, toGapsJson } from './consumer-states.ts';
-import { addTo, judge, noCounts, toStatus } from './consumers.ts';
+import { addTo, judge, MIN_BEHIND_MS, noCounts, toStatus } from './consumers.ts';
 import type { InstanceMemory } from './instance.ts';
 import { readUserCoverage, toViewerSource, type ViewerSource } from './lead-coverage.ts';
 import type { ConsumerStatus, ConsumersStatus } from './report.ts';
@@ -90,6 +90,7 @@ export function createConsumersEndpoint(options: ConsumersEndpointOptions): Call
         });
       }
     const coverage = await readUserCoverage(store, user, viewers, now);
+    consumers.sort((a, b) => rankOf(a, now) - rankOf(b, now));
     const summary = summarize(consumers, { ...counts, coverage }, now, staleAfterMs);
     return jsonPayload(exchange, 200, { summary, consumers } satisfies Consumers);
   }
@@ -137,6 +138,13 @@ const isAnswered = (status: number | null): boolean => status === 200 || status 
 const withPending = ({ pendingLeads }: ConsumerStatus, message: string): string =>
   pendingLeads === 0 ? message : `${pendingText(pendingLeads)}; ${message}`;
 
+/** Those with a problem first, then those behind, so that one of hundreds is seen. */
+function rankOf({ level, pendingSince }: WireConsumer, now: number): number {
+  const rank = level === 'error' ? 0 : level === 'warning' ? 1 : 2;
+  const isBehind = pendingSince !== null && now - Date.parse(pendingSince) > MIN_BEHIND_MS;
+  return rank + (isBehind && level !== 'inactive' ? 0 : 0.5);
+}
+
 const LEVELS: readonly WireConsumer['level'][] = ['error', 'warning', 'unknown'];
 
 /** The most urgent problem, or what the diagnosis concludes from the rows. */
@@ -151,7 +159,7 @@ function summarize(
     .sort((a, b) => LEVELS.indexOf(a.level) - LEVELS.indexOf(b.level));
   const [first] = urgent;
   if (first) {
-    const others = urgent.length - 1;
+    const others = urgent.slice(1).filter(({ level }) => level === 'error' || level === 'warning').length;
     const more = others === 0 ? '' : ` ${countOf(others, 'more needs', 'more need')} attention.`;
     return { level: first.level, message: `${inSentence(nameOf(first))}: ${first.message}.${more}` };
   }

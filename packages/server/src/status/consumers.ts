@@ -287,12 +287,16 @@ export function addTo(counts: Counts, { listed, state, pendingMs, problems }: Ju
 
 /** They need no attention at once. */
 const MINOR: readonly ConsumerProblem[] = ['consumers-refused', 'consumers-awaited', 'tokens-expiring'];
+/** Those behind come before the others. A lead of a moment ago moves no row. */
+export const MIN_BEHIND_MS = 5 * 60_000;
 const RANKS: Readonly<Record<ConsumerState, number>> = { stale: 0, subscribed: 2, active: 3, inactive: 4 };
 
 /** Those with a problem first, then those with a warning, then by name: an order in which rows do not move while all is well. */
-function rankOf({ state, problems }: Judged): number {
+function rankOf({ state, problems, pendingMs }: Judged): number {
   if (problems.some((problem) => !MINOR.includes(problem))) return 0;
-  return problems.length > 0 ? 1 : RANKS[state];
+  if (problems.some((problem) => problem !== 'consumers-awaited')) return 1;
+  if (state !== 'inactive' && pendingMs !== null && pendingMs > MIN_BEHIND_MS) return 1.25;
+  return problems.length > 0 ? 1.5 : RANKS[state];
 }
 
 /** As `localeCompare`, but made once: sorting 20,000 consumers would take a second. */

@@ -5,7 +5,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { leaveRequests, startService, type TestService } from '../../../testing/harness/service.ts';
 import { subscribe, ZAPIER_URL } from '../hooks/support/hooks.ts';
-import { client, iso } from './support/consumers.ts';
+import { client, iso, summary } from './support/consumers.ts';
 
 const list = async (service: TestService, token: string, init: RequestInit = {}) =>
   fetch(`${service.url}/automation/consumers`, {
@@ -114,12 +114,12 @@ it('each row says how it is and what its user can do, and the summary names the 
   clock.advance(20 * 60_000);
   const { summary, rows, fixes } = await read();
   expect(rows).toEqual([
+    ['zapier', 'error', 'consumers-stale', 'has not polled for 22 min; it usually polls every 2 min'],
     ['n8n', 'inactive', null, 'last polled 20 min ago'],
     ['script', 'inactive', null, 'last polled 20 min ago'],
-    ['zapier', 'error', 'consumers-stale', 'has not polled for 22 min; it usually polls every 2 min'],
     ['hook', 'unknown', null, 'has not polled yet'],
   ]);
-  expect(fixes[2]).toBe(
+  expect(fixes[0]).toBe(
     'Look in its platform whether the automation is switched on and what its last run says. If it was switched off for good, ask the operator to revoke its token.',
   );
   expect(summary).toEqual({
@@ -160,4 +160,33 @@ it('a list uses one unit of the rate limit of polls', async () => {
   const refused = await list(service, token);
   expect(await refusals(), 'counted by the metric').not.toEqual(before);
   expect([refused.status, Number(refused.headers.get('retry-after'))]).toEqual([429, expect.any(Number)]);
+});
+
+it('of many consumers, those that have stopped are first, and those not known yet need no attention', async () => {
+  const clock = manualClock();
+  const service = await startService({ clock });
+  const { consumers } = service.store;
+  const tokens = Array.from({ length: 30 }, (_, n) => `token-${n + 10}`);
+  const record = (polling: readonly string[]) =>
+    consumers.record(polling.map((tokenId) => summary('boss', tokenId, { lastPollAt: clock() })));
+  for (let round = 0; round < 7; round += 1) {
+    clock.advance(2 * 60_000);
+    await record(tokens);
+  }
+  for (let round = 0; round < 3; round += 1) {
+    clock.advance(2 * 60_000);
+    await record(tokens.slice(0, -2));
+  }
+  const unavailableSince = clock();
+  clock.advance(10 * 60_000);
+  await consumers.recordDowntime(clock(), unavailableSince);
+  const listed = await bodyOf(await list(service, await service.token('boss')));
+  expect(listed.consumers.map(({ level }) => level)).toEqual([
+    ...['error', 'error'],
+    ...Array.from({ length: 28 }, () => 'unknown'),
+  ]);
+  expect(listed.consumers.slice(0, 2).map(({ tokenId }) => tokenId)).toEqual(['token-38', 'token-39']);
+  expect(listed.summary.message).toMatch(
+    /^token token-38: has not polled for .+\. 1 more needs attention\.$/,
+  );
 });

@@ -167,11 +167,11 @@ it('a consumer with a webhook is stale only if it does not poll although there a
   const staleInMetrics = async () =>
     /^leadtap_consumers\{state="stale"\} (\d+)$/m.exec(await (await fetch(service.metricsUrl)).text())?.[1];
   clock.advance(15 * MINUTE_MS);
-  expect(await states()).toEqual(['with-hook active', 'without-hook stale']);
+  expect(await states()).toEqual(['without-hook stale', 'with-hook active']);
   expect([await stale('--stale'), await stale('--stale 10m')]).toEqual([['script'], ['script']]);
   expect(await staleInMetrics()).toBe('1');
   await service.add({});
-  expect(await states(), 'it was only now asked to poll').toEqual(['with-hook active', 'without-hook stale']);
+  expect(await states(), 'it was only now asked to poll').toEqual(['without-hook stale', 'with-hook active']);
   clock.advance(15 * MINUTE_MS);
   expect(await states()).toEqual(['with-hook stale', 'without-hook stale']);
   expect((await stale('--stale 10m')).sort()).toEqual(['Zapier', 'script']);

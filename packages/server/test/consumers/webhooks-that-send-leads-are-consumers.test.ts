@@ -152,13 +152,13 @@ it('two webhooks of a token are two consumers: one that fails hides neither itse
   clock.advance(20_000);
   const { summary, consumers } = await list();
   expect(consumers.map(({ level, problem, message }) => [level, problem, message])).toEqual([
-    ['good', null, 'sent 20 s ago'],
     [
       ...['warning', 'hooks-failing'],
       'its webhook does not accept leads: it answered with 503; 1 lead waits',
     ],
+    ['good', null, 'sent 20 s ago'],
   ]);
-  expect(consumers[1]?.fix).toContain('Leads wait, and are sent again by themselves: nothing is lost.');
+  expect(consumers[0]?.fix).toContain('Leads wait, and are sent again by themselves: nothing is lost.');
   expect(summary).toEqual({
     level: 'warning',
     message:

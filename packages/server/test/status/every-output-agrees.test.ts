@@ -402,7 +402,7 @@ const SITUATIONS: readonly Situation[] = [
   {
     name: 'a consumer gets the same leads each time',
     ...{ expected: ['leads-waiting error'], wasGreen: true },
-    says: /^Leads wait for same \(user boss\), .+; it polls from the same place again and again\.$/,
+    says: /^same \(user boss\) has received leads and does not confirm them, the oldest for 1 h 20 min: it polls from the same place again and again\.$/,
     arrange: async (world) => {
       const { poll } = await world.established('same');
       const since = `since=${iso(world.clock())}`;
@@ -412,6 +412,15 @@ const SITUATIONS: readonly Situation[] = [
         world.clock.advance(2 * MINUTE_MS);
         await poll(since);
       }
+      await writePolls(world.service);
+      const { clock, service } = world;
+      const run = (command: string) =>
+        terminal().run(command, { env: service.database.env, parts: { clock } });
+      expect((await run('consumers')).stdout).toMatch(/^same +same +boss +stuck /m);
+      const [{ id }] = JSON.parse((await run('leads list --json')).stdout);
+      expect((await run(`leads show ${id}`)).stdout).toContain(
+        'delivered; it receives the same leads again and again and does not confirm them; last poll',
+      );
     },
   },
   {
@@ -783,6 +792,18 @@ const SITUATIONS: readonly Situation[] = [
       world.clock.advance(1000);
       await world.service.add({});
       world.clock.advance(3 * MINUTE_MS);
+    },
+  },
+  {
+    name: 'this service may not send events to the host of a webhook any more',
+    ...{ expected: ['leads-waiting error'], wasGreen: true },
+    env: { LEADTAP_HOOK_HOSTS: 'another.example.com' },
+    says: /^1 lead waits for .+; this service may not send to the host of its webhook: LEADTAP_HOOK_HOSTS\.$/,
+    arrange: async (world) => {
+      await world.sending('zapier', { lastEventAt: null, lastStatus: null }, undefined, { send: 'event' });
+      world.clock.advance(1000);
+      await world.service.add({});
+      world.clock.advance(2 * HOUR_MS);
     },
   },
   {

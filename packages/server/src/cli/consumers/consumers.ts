@@ -6,6 +6,7 @@ import { isAccepted } from '../../status/consumer-hooks.ts';
 import {
   consumerFactsOf,
   consumerStateOf,
+  isStuck,
   type ListedConsumer,
   leadHookOf,
   listedConsumerPages,
@@ -40,7 +41,8 @@ export function registerConsumers(program: Command, context: CommandContext): vo
 Every token that polls is a consumer, and so is every webhook subscription that sends leads. POSITION is the createdAt of the newest lead that the consumer has got or
 confirmed; WAITING is the number of later leads that it may see. Positions are at most 5 seconds old. WEBHOOK is the
 state of its webhook subscription and the time of the last event; \`leadtap hooks list\` has more. A consumer with the
-state subscribed has a webhook subscription and has not polled yet.
+state subscribed has a webhook subscription and has not polled yet. One that is stuck polls from the same place again and
+again: it has received leads and does not confirm them (state active in --json, with isStuck).
 A consumer is stale when it has not polled for 1.5 times its usual interval, or for LEADTAP_STALE_AFTER, and as long as leads wait
 for it. Fewer than five polls, or less than ten minutes of them, make no consumer stale, unless leads wait for more than a day
 after three polls. Time in which the service was unavailable makes none stale. With a
@@ -135,7 +137,12 @@ function toRow(
   const tried = leadHook && !isAccepted(leadHook) ? ' tried' : '';
   const lastEvent = hook?.lastEventAt ? `${sent}${tried} ${ago(hook.lastEventAt)}` : `no ${sent} yet`;
   return [
-    ...[tokenId, name, userId, consumerStateOf(listed, now, staleAfterMs)],
+    ...[
+      tokenId,
+      name,
+      userId,
+      isStuck(listed, now, staleAfterMs) ? 'stuck' : consumerStateOf(listed, now, staleAfterMs),
+    ],
     pendingLeads === MAX_PENDING_LEADS ? `${MAX_PENDING_LEADS}+` : (pendingLeads?.toString() ?? null),
     consumer ? ago(consumer.lastPollAt) : leadHook ? null : 'never',
     consumer ? String(consumer.lastStatus) : null,

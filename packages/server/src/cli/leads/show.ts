@@ -7,7 +7,7 @@ import { printable } from '../../lib/escape.ts';
 import { formatDuration } from '../../lib/formats.ts';
 import { isJsonObject } from '../../lib/json.ts';
 import { isAccepted } from '../../status/consumer-hooks.ts';
-import { type ListedConsumer, leadHookOf } from '../../status/consumer-states.ts';
+import { isStuck, type ListedConsumer, leadHookOf } from '../../status/consumer-states.ts';
 import { findLeadConsumers, type LeadConsumer } from '../../status/lead-states.ts';
 import { addCommand } from '../command.ts';
 import { consumerSourcesOf, describeConsumer } from '../consumers/sources.ts';
@@ -128,7 +128,10 @@ function describeLast(listed: ListedConsumer, now: number): string {
   const { consumer } = listed;
   const hook = leadHookOf(listed);
   const ago = (time: number): string => `${formatDuration((now - time) / 1000)} ago`;
-  if (consumer) return `last poll ${ago(consumer.lastPollAt)}, status ${consumer.lastStatus}`;
+  const stuck = isStuck(listed, now)
+    ? 'it receives the same leads again and again and does not confirm them; '
+    : '';
+  if (consumer) return `${stuck}last poll ${ago(consumer.lastPollAt)}, status ${consumer.lastStatus}`;
   if (!hook) return 'it has a webhook subscription and has never polled';
   const verb = isAccepted(hook) ? 'sent' : 'tried';
   const last = hook.lastEventAt === null ? 'nothing sent yet' : `last ${verb} ${ago(hook.lastEventAt)}`;
