@@ -124,7 +124,7 @@ export const RULES: readonly Rule[] = [
     levels: ['error'],
     title: 'A sender has refused requests: their leads are not stored',
     guide:
-      'Of the last 7 days, and neither repeated with success nor accepted nor deleted since. The status page has the code and the names of the fields, and `{base_url}/docs#problems` explains each code. Correct the sender, or give it a new token if that has ended.',
+      'Of the last 7 days, and neither repeated with success nor accepted nor deleted since. The status page has the code and the names of the fields, and `{base_url}/docs#problems` explains each code. Correct the sender, or give it a new token if that has ended. `leadtap leads refused list` shows the requests that are kept, and `leadtap leads refused accept ID` stores their leads.',
     ended: 'has no refused requests of the last 7 days that are missing',
   }),
   senderRule({

@@ -151,14 +151,13 @@ function suggestionFor([first = '']: readonly string[]): string {
   return field === undefined ? '' : ` to \`${field}\``;
 }
 
-function keptFix({ refused }: SenderStatus, code: ProblemCode, fields: readonly string[]): string {
+function keptFix({ refused, tokenId }: SenderStatus, code: ProblemCode, fields: readonly string[]): string {
   if (!refused?.isKept) return ` ${NOT_KEPT}`;
   const [unknown] = code === 'invalid-lead' ? fields.filter((field) => !isLeadField(field)) : [];
-  const map =
-    unknown === undefined
-      ? ''
-      : ` --map ${inCommand(`${unknown}=${fieldOfName(unknown) ?? `${CUSTOM_FIELD_PREFIX}${unknown}`}`, 'OLD=FIELD')}`;
-  return ` The leads are kept: \`leadtap leads refused list\` shows them, \`leadtap leads refused accept ID${map}\` stores them.`;
+  const field = unknown === undefined ? '' : (fieldOfName(unknown) ?? `${CUSTOM_FIELD_PREFIX}${unknown}`);
+  const map = unknown === undefined ? '' : ` --map ${inCommand(`${unknown}=${field}`, 'NAME=FIELD')}`;
+  const accept = `leadtap leads refused accept --all --sender ${inCommand(tokenId ?? 'ID', 'ID')}${map}`;
+  return ` The leads are kept: \`leadtap leads refused list\` shows them, \`${accept}\` stores them.`;
 }
 
 /** With the same scope and source as before. */

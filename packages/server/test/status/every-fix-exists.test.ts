@@ -96,6 +96,11 @@ const refused = (
     ...{ problems: ['leads-refused'], ...rest },
   });
 
+const keptOf = (one: SenderStatus): SenderStatus => ({
+  ...one,
+  refused: one.refused && { ...one.refused, isKept: true, requests: 3, firstAt: YESTERDAY },
+});
+
 const withSender = (one: SenderStatus): Facts =>
   facts({ senders: { ...SENDERS, listed: [one, ...SENDERS.listed] } });
 
@@ -181,6 +186,9 @@ const PROBLEMS: readonly StatusProblem[] = [
   ...PROBLEM_CODES.map((code) => withSender(refused(code, []))),
   withSender(refused('invalid-lead', ['telefon', 'email', 'branchId'])),
   withSender(refused('token-expired', [], { source: 'tally' })),
+  ...['invalid-lead' as const, 'token-expired' as const].map((code) =>
+    withSender(keptOf(refused(code, ['telefon']))),
+  ),
   facts({ consumers: null, database: { ...facts().database, reachable: false } }),
 ].flatMap((each) => diagnose(each).problems);
 
