@@ -14,7 +14,7 @@ function problems(codes: readonly ProblemCode[]): MediaType {
 
 /** The problems of requests with a body. */
 const BODY: readonly ProblemCode[] = ['payload-too-large', 'unsupported-media-type'];
-const INTAKE_ONLY: readonly ProblemCode[] = ['invalid-lead', 'idempotency-key-reused'];
+const INTAKE_ONLY: readonly ProblemCode[] = ['invalid-lead', 'idempotency-key-reused', 'no-contact'];
 const HOOKS_ONLY: readonly ProblemCode[] = ['invalid-hook', 'hook-host-not-allowed', 'too-many-hooks'];
 
 const without = (...codes: readonly ProblemCode[]) => PROBLEM_CODES.filter((code) => !codes.includes(code));

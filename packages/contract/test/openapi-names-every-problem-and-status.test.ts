@@ -54,7 +54,7 @@ test('every status of webhook subscriptions is described, and that of a delete w
 
 /** Problems that not all of these have: polls, requests that send leads, webhook subscriptions. */
 const WITH_BODY = ['payload-too-large', 'unsupported-media-type'];
-const INTAKE_ONLY = ['invalid-lead', 'idempotency-key-reused'];
+const INTAKE_ONLY = ['invalid-lead', 'idempotency-key-reused', 'no-contact'];
 const HOOKS_ONLY = ['invalid-hook', 'hook-host-not-allowed', 'too-many-hooks'];
 const NOT_OF_POLLS = [...WITH_BODY, ...INTAKE_ONLY, ...HOOKS_ONLY];
 const NOT_OF_INTAKE = ['invalid-query', 'professional-plan-required', ...HOOKS_ONLY];

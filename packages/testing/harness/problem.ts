@@ -19,6 +19,7 @@ const KEYS = ['type', 'title', 'status', 'detail', 'code', 'requestId'];
 const EXTRA_KEYS: Partial<Record<ProblemCode, readonly string[]>> = {
   'invalid-query': ['errors'],
   'invalid-lead': ['errors'],
+  'no-contact': ['errors'],
   'rate-limit-exceeded': ['violatedPolicies'],
 };
 

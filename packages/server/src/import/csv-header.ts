@@ -1,6 +1,7 @@
 /** The header row of CSV: which field each column has. Columns with other names are mapped. */
 import { IMPORT_FIELDS, LEAD_FIELDS } from '@leadtap/contract';
 import { type Assignment, assignFields } from '../leads/assign-fields.ts';
+import { CONTACT_FIELDS } from '../leads/field-names.ts';
 import { isBlank } from '../leads/field-readers.ts';
 import {
   CUSTOM_FIELD_PREFIX,
@@ -81,7 +82,10 @@ export function fieldsOfColumns(
       `Add ${times.flags.join(' ')}`,
       ...times.hints,
     );
-  if (isAuto) noteUse(columns, options);
+  if (isAuto) {
+    requireContact(columns, fields);
+    noteUse(columns, options);
+  }
   return fields.map((field) => (field === '' ? undefined : field));
 }
 
@@ -142,6 +146,19 @@ function requireKnownName(columns: readonly Column[]): void {
     'has no column that --map auto knows',
     `If its first line is a lead: ${ADD_NAMES}`,
     `Otherwise name the field of a column, such as ${mapFlag(columns.find(({ name }) => name)?.name ?? '', 'fullName')}`,
+  );
+}
+
+/** An import of such leads would succeed, and be of no use. */
+function requireContact(columns: readonly Column[], fields: readonly (string | undefined)[]): void {
+  if (CONTACT_FIELDS.some((field) => fields.includes(field))) return;
+  const found = columns.filter(({ given, suggested }) => given === undefined && suggested.field !== '');
+  const names = found.map(({ name }) => quote(name)).join(', ');
+  const mappable = found.filter(({ isMappable }) => isMappable);
+  throw new UnusableFileError(
+    'has no column that --map auto knows as a name, an e-mail address or a phone number',
+    `Name one of ${names} with fullName, email or phone1, such as ${mapFlag(mappable[0]?.name ?? 'COLUMN', 'fullName')}`,
+    ...(mappable.length === found.length ? [`If it has none, replace --map auto by ${mapFlags(found)}`] : []),
   );
 }
 

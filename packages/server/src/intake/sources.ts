@@ -5,6 +5,7 @@
 import { IMPORT_FIELDS } from '@leadtap/contract';
 import { ProblemError } from '../http/problems.ts';
 import { assignFields } from '../leads/assign-fields.ts';
+import { CONTACT_FIELDS } from '../leads/field-names.ts';
 import { isBlank } from '../leads/field-readers.ts';
 import { CUSTOM_FIELD_PREFIX, isValidText, objectFromTexts, type ParseOptions } from '../leads/parse-lead.ts';
 import { isJsonObject } from '../lib/json.ts';
@@ -77,11 +78,34 @@ export function contentOfWebhook(
     );
   // A refused webhook is not sent again: the lead would be lost.
   const answers = submission.answers.slice(0, MAX_ANSWERS);
+  const value = toLead({ ...submission, answers }, map, options);
+  requireContact(value, answers);
   return {
-    value: toLead({ ...submission, answers }, map, options),
+    value,
     withoutFields: (fields) => contentOfWebhook(body, { name, map: withoutFields(map, fields) }, options),
   };
 }
+
+/** A lead that has none of them is of no use: the map of the token does not fit the form. One without any answer has its own error. */
+function requireContact(lead: JsonObject, answers: readonly Answer[]): void {
+  const questions = answers.filter(({ value }) => textOf(value) !== '').map(nameOf);
+  if (questions.length === 0 || CONTACT_FIELDS.some((field) => lead[field] !== undefined)) return;
+  throw new ProblemError('no-contact', {
+    errors: [...new Set(questions)]
+      .slice(0, MAX_QUESTIONS)
+      .map((field) => ({ index: 0, field, detail: NOT_RECOGNISED })),
+  });
+}
+
+/** In errors. */
+const MAX_QUESTIONS = 50;
+
+const NOT_RECOGNISED = 'is no name, e-mail address or phone number';
+
+const nameOf = ({ label, key }: Answer, index: number): string =>
+  toStorable(
+    ([label, key].find((given) => !isBlank(given)) ?? `answer ${index + 1}`).slice(0, MAX_LABEL_LENGTH),
+  );
 
 /** Another id would add a lead that was erased. */
 const withoutFields = (map: AnswerMap, fields: ReadonlySet<string | null>): AnswerMap =>

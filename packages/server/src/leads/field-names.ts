@@ -32,6 +32,9 @@ const NAMES_OF_FIELDS: Readonly<Record<string, string>> = {
     angelegtam anlagedatum datedecreation datecreation creele fechadecreacion datacreazione`,
 };
 
+/** A person can be named or reached with any of them. */
+export const CONTACT_FIELDS = ['fullName', 'firstName', 'lastName', 'email', 'phone1', 'phone2'] as const;
+
 /** Names that are an id only if the cells are no count of the rows: those numbers come again in the next file. */
 const WEAK_ID_NAMES: ReadonlySet<string> = new Set(['number', 'nr', 'no', 'num', 'numero', 'n', 'lfdnr']);
 

@@ -55,3 +55,28 @@ test.each([
   const refused = await run(['leads', 'import', 'contacts.csv', ...flags]);
   expect(refused).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(message) });
 });
+
+test.each([
+  ['with leads', 'Wunsch;Ort\nDach;Jever\n'],
+  ['without a row', 'Wunsch;Ort\n'],
+])(
+  '--map auto without a name, an e-mail address and a phone number stops before the first row: %s',
+  async (_name, content) => {
+    const { run } = await shellWith(content);
+    const line = 'leads import contacts.csv --company acme --map auto';
+    for (const command of [line, `${line} --dry-run`]) {
+      const { code, stdout, stderr } = await run(command);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      expect(stderr).toMatch(/name.*e-mail address.*phone number|no column that --map auto knows/);
+    }
+    expect((await run(`${line} --map Wunsch=fullName --dry-run`)).code).toBe(0);
+  },
+);
+
+test('--map auto names the columns and the option to complete', async () => {
+  const { run } = await shellWith('Wunsch;Ort;PLZ\nDach;Jever;26441\n');
+  const { stderr } = await run('leads import contacts.csv --company acme --map auto');
+  expect(stderr).toContain('"Wunsch", "Ort"');
+  expect(stderr).toContain('--map Wunsch=fullName');
+  expect(stderr).toContain('--map Wunsch=customFields.Wunsch');
+});

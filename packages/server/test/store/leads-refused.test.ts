@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { RefusedLeadWithBody } from 'leadtap';
 import { describe, expect, test } from 'vitest';
-import { NOW, terminalWithUsers } from './terminal.ts';
+import { NOW, terminalWithUsers } from '../cli/terminal.ts';
 
 const DAY_MS = 86_400_000;
 const FORM = 'application/x-www-form-urlencoded';
