@@ -142,6 +142,9 @@ export function createOrganisationMethods({
           { timeout: 'none' },
         ),
 
+      readCompanyNames: (afterId, limit) =>
+        read(() => query<CompanyRow>(COMPANIES_AFTER, [afterId ?? '', limit])),
+
       async readCompany(id) {
         if (!isStorable(id)) return undefined;
         const [company] = await read(

@@ -85,6 +85,11 @@ export interface OrganisationReader {
   /** The companies after this id, with their branches and departments. */
   readCompanies(afterId: string | undefined, limit: number): Promise<readonly StoredCompany[]>;
   readCompany(id: string): Promise<StoredCompany | undefined>;
+  /** The companies after this id. */
+  readCompanyNames(
+    afterId: string | undefined,
+    limit: number,
+  ): Promise<readonly Pick<StoredCompany, 'id' | 'name'>[]>;
   /** The users of a company after this id. */
   readUsers(companyId: string, afterId: string | undefined, limit: number): Promise<readonly User[]>;
 }

@@ -31,23 +31,35 @@ const RANGE_TYPES: Record<'number' | keyof LeadRange, ColumnType> = {
   through: 'time',
 };
 
-/** The values: the ranges, limit. Scalar subqueries, so that PostgreSQL reads the index for each range. */
+/**
+ * The values: the ranges, limit. Scalar subqueries, so that PostgreSQL reads the index for each range; `counted` is the count and the first
+ * time, so that the leads are read once.
+ */
 function countSql({ rows, indexedBy }: Dialect, level: Level): string {
   const { index, isHere, isOnlyHere } = LEVELS[level];
-  const newest = `
-    (SELECT l.created_at, l.automation_created_at, l.branch_id, l.department_id
-       FROM leadtap.leads AS l ${index === undefined ? '' : indexedBy(index)}
-      WHERE l.company_id = r."companyId" AND ${isHere} AND l.created_at > r."after" AND l.created_at <= r.through
-      ORDER BY l.created_at DESC LIMIT $2) AS s`;
-  const counted = `${newest} WHERE s.created_at = s.automation_created_at AND (NOT r."isOnlyHere" OR ${isOnlyHere})`;
+  const leads = `
+    FROM leadtap.leads AS l ${index === undefined ? '' : indexedBy(index)}
+   WHERE l.company_id = r."companyId" AND ${isHere} AND l.created_at > r."after" AND l.created_at <= r.through
+   ORDER BY l.created_at DESC`;
   return `
-    SELECT r.number, (SELECT count(*) FROM ${counted}) AS count,
-           leadtap.to_ms((SELECT min(s.created_at) FROM ${counted})) AS "firstAt",
-           leadtap.to_ms((SELECT CASE WHEN count(*) = $2 THEN min(s.created_at) END FROM ${newest})) AS "readFrom"
+    SELECT r.number, (
+        SELECT count(*) || ' ' || coalesce(leadtap.to_ms(min(s.created_at)), 0) FROM (
+          SELECT l.created_at, l.automation_created_at, l.branch_id, l.department_id ${leads} LIMIT $2) AS s
+         WHERE s.created_at = s.automation_created_at AND (NOT r."isOnlyHere" OR ${isOnlyHere})) AS counted,
+      leadtap.to_ms((SELECT l.created_at ${leads} LIMIT 1 OFFSET $2 - 1)) AS "readFrom"
       FROM ${rows('$1', RANGE_TYPES)} AS r`;
 }
 
-type CountRow = LeadRangeCount & { readonly number: number };
+interface CountRow {
+  readonly number: number;
+  readonly counted: string;
+  readonly readFrom: number | null;
+}
+
+function toCount({ counted, readFrom }: CountRow): LeadRangeCount {
+  const [count = 0, firstAt = 0] = counted.split(' ').map(Number);
+  return { count, firstAt: count === 0 ? null : firstAt, readFrom };
+}
 
 export function createRangeCounts({ dialect, read }: SqlDatabase): Pick<LeadStore, 'countLeadsInRanges'> {
   const sql: Readonly<Record<Level, string>> = {
@@ -65,7 +77,7 @@ export function createRangeCounts({ dialect, read }: SqlDatabase): Pick<LeadStor
         const rows = await read(() => query<CountRow>(sql[level], [JSON.stringify(some), limit]), {
           timeout: 'short',
         });
-        for (const { number, ...count } of rows) counts.set(number, count);
+        for (const row of rows) counts.set(row.number, toCount(row));
       }
       return ranges.map((_, number) => counts.get(number) ?? NO_LEADS);
     },

@@ -25,7 +25,7 @@ import {
   pendingMsOfLeadHook,
   pendingOf,
 } from './consumer-states.ts';
-import { toEndedViewer, toViewerSource, type ViewerSource } from './lead-coverage.ts';
+import { toEndedViewer, toViewerSource, type ViewerSource } from './coverage-pieces.ts';
 import {
   CONSUMER_PROBLEMS,
   type ConsumerProblem,

@@ -4,155 +4,33 @@
  */
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { StoredCompany } from '../accounts/store.ts';
-import { type Consumer, positionOf } from '../consumers/store.ts';
-import { hasEnded } from '../hooks/store.ts';
 import { mayPoll, maySee, type PollingUser, scopeOf } from '../leads/access.ts';
 import type { LeadRange, LeadRangeCount } from '../leads/store.ts';
 import { type Clock, toIso, toIsoOrNull } from '../lib/clock.ts';
-import { AFTER_ALL_MS, BEFORE_ALL_MS } from '../sql/sql.ts';
+import { BEFORE_ALL_MS } from '../sql/sql.ts';
 import type { Store } from '../store/store.ts';
-import { toConsumerHookJson } from './consumer-hooks.ts';
 import {
-  type ConsumerState,
-  type ListedConsumer,
-  leadHookOf,
-  pendingOf,
-  positionOfLeadHook,
-} from './consumer-states.ts';
+  addViewer,
+  kindOf,
+  type Piece,
+  piecesSince,
+  type UnreachedKind,
+  type Viewer,
+  type ViewerSource,
+} from './coverage-pieces.ts';
 import type { LeadCoverage, UnseenPlace } from './report.ts';
-import { MAX_PENDING_LEADS, nameOf } from './sentences.ts';
+import { MAX_PENDING_LEADS } from './sentences.ts';
 
 const COUNTED_MS = 30 * 86_400_000;
 /** In all places. */
 const MAX_UNREACHED = 10 * MAX_PENDING_LEADS;
 /** SQLite answers nothing else while it counts: some milliseconds. */
-const RANGES_PER_QUERY = 20;
+const RANGES_PER_QUERY = 10;
 const COMPANIES_PER_PAGE = 100;
 const USERS_PER_PAGE = 100;
 const MAX_LISTED_PLACES = 20;
 /** A slow read is repeated only after ten times as long. */
 const PAUSE_FACTOR = 10;
-
-/** A consumer, as far as it decides who has a lead. */
-export interface Viewer {
-  readonly name: string;
-  readonly user: PollingUser;
-  /** The leads after it wait. Null: all do. */
-  readonly position: number | null;
-  /** Up to the position. */
-  readonly gaps: readonly {
-    readonly after: number | null;
-    readonly through: number;
-    readonly isBeforeStart: boolean;
-  }[];
-  /** `silent`: it has not polled for so long that it no longer counts. `ended`: its token has. */
-  readonly state: 'live' | 'silent' | 'ended';
-}
-
-/** Its user is undefined if it was not read with the consumer. */
-export interface ViewerSource extends Omit<Viewer, 'user'> {
-  readonly userId: string;
-  readonly user: PollingUser | undefined;
-  /** A problem names it: its leads wait for it, and are not reported once more. */
-  readonly isNamed: boolean;
-}
-
-/** As the diagnosis has judged it. */
-interface JudgedConsumer {
-  readonly listed: ListedConsumer;
-  readonly state: ConsumerState;
-  readonly problems: readonly unknown[];
-}
-
-export function toViewerSource({ listed, state, problems }: JudgedConsumer, now: number): ViewerSource {
-  const isNamed = problems.length > 0;
-  const { consumer, hook, name, tokenId, userId } = listed;
-  const position = consumer ?? positionOfLeadHook(leadHookOf(listed));
-  // An identity provider replaces its tokens by itself.
-  const expiresAt = consumer?.tokenIssuedAt == null ? null : consumer.tokenExpiresAt;
-  const isEnded = consumer
-    ? consumer.tokenEnded !== null || (expiresAt !== null && expiresAt <= now)
-    : hasEnded(hook?.state);
-  // A token that has never polled gets the leads since its subscription.
-  const start = hook?.createdAt ?? now;
-  return {
-    ...{ userId, user: pendingOf(listed)?.user, isNamed },
-    name: nameOf({ name, tokenId, hook: toConsumerHookJson(hook) }),
-    position: position ? positionOf(position) : start,
-    gaps: position?.gaps ?? [{ after: null, through: start, isBeforeStart: true }],
-    state: isNamed ? 'live' : isEnded ? 'ended' : state === 'inactive' ? 'silent' : 'live',
-  };
-}
-
-/** The token was revoked: what it was sent before, it has. */
-export const toEndedViewer = ({
-  name,
-  tokenId,
-  userId,
-  user,
-  gaps,
-  ...position
-}: Consumer): ViewerSource => ({
-  ...{ name: nameOf({ name, tokenId }), userId, user, gaps, position: positionOf(position) },
-  ...{ isNamed: false, state: 'ended' },
-});
-
-/** Leads that no consumer of a place has: a range of `createdAt` that lies on one side of each position and gap. */
-interface Piece {
-  readonly after: number;
-  readonly through: number;
-  /** It gets these leads with its next poll. */
-  readonly next: Viewer | undefined;
-  readonly silent: Viewer | undefined;
-  /** A consumer whose token has ended has the leads before them. */
-  readonly isAfterEnded: boolean;
-  readonly isSkipped: boolean;
-  /** A consumer has started after them. */
-  readonly isBeforeStart: boolean;
-}
-
-/** The part of each piece that this consumer does not have either. */
-function addViewer(pieces: readonly Piece[], viewer: Viewer): Piece[] {
-  const { position, gaps, state } = viewer;
-  const tail = position ?? BEFORE_ALL_MS;
-  return pieces.flatMap((piece) => {
-    const { next, silent } = piece;
-    const rest = clip(piece, tail, AFTER_ALL_MS).map((part) => ({
-      ...part,
-      next: next ?? (state === 'live' ? viewer : undefined),
-      silent: silent ?? (state === 'silent' ? viewer : undefined),
-      isAfterEnded: part.isAfterEnded || (state === 'ended' && position !== null),
-    }));
-    const skipped = gaps.flatMap(({ after, through, isBeforeStart }) =>
-      clip(piece, after ?? BEFORE_ALL_MS, Math.min(through, tail)).map((part) => ({
-        ...part,
-        isSkipped: part.isSkipped || !isBeforeStart,
-        isBeforeStart: part.isBeforeStart || isBeforeStart,
-      })),
-    );
-    return [...skipped, ...rest];
-  });
-}
-
-function clip(piece: Piece, after: number, through: number): Piece[] {
-  const part = { ...piece, after: Math.max(piece.after, after), through: Math.min(piece.through, through) };
-  return part.after < part.through ? [part] : [];
-}
-
-const piecesSince = (since: number): Piece[] => [
-  {
-    ...{ after: since - 1, through: AFTER_ALL_MS, next: undefined, silent: undefined },
-    ...{ isAfterEnded: false, isSkipped: false, isBeforeStart: false },
-  },
-];
-
-type Kind = 'waiting' | 'skipped' | 'beforeStart' | 'unseen';
-
-function kindOf({ next, silent, isAfterEnded, isSkipped, isBeforeStart }: Piece): Kind {
-  if (next) return 'waiting';
-  if (isSkipped) return 'skipped';
-  return isBeforeStart && !silent && !isAfterEnded ? 'beforeStart' : 'unseen';
-}
 
 type Place = Omit<UnseenPlace, 'leads' | 'since' | 'cause' | 'consumer' | 'userId'>;
 
@@ -175,27 +53,25 @@ const wholeCompany = ({ id, name }: Pick<StoredCompany, 'id' | 'name'>): Place =
   isOnlyHere: false,
 });
 
-/** Places that have the same consumers are counted as one. */
-function planCompany(stored: StoredCompany, viewers: readonly Viewer[], since: number): Task[] {
-  const ofLevel = (level: PollingUser['accessLevel'], id?: string) =>
-    viewers.filter(({ user }) => {
-      if (user.accessLevel !== level) return false;
-      return level === 'COMPANY' || (level === 'BRANCH' ? user.branchId : user.departmentId) === id;
-    });
+/** Places that have the same consumers are counted as one. `pieces` are without what consumers of the whole company have. */
+function planPlaces(stored: StoredCompany, viewers: readonly Viewer[], pieces: readonly Piece[]): Task[] {
   const company = wholeCompany(stored);
-  const pieces = ofLevel('COMPANY').reduce(addViewer, piecesSince(since));
-  if (pieces.length === 0) return [];
-  if (viewers.every(({ user }) => user.accessLevel === 'COMPANY')) return tasksOf(pieces, company);
   const tasks = tasksOf(pieces, { ...company, isOnlyHere: true });
   for (const { id: branchId, name: branch, departments } of stored.branches) {
-    const ofBranch = ofLevel('BRANCH', branchId).reduce(addViewer, pieces);
-    const viewersOf = new Map(departments.map(({ id }) => [id, ofLevel('DEPARTMENT', id)]));
-    const isDivided = [...viewersOf.values()].some(({ length }) => length > 0);
+    const ofBranch = viewers
+      .filter(({ user }) => user.accessLevel === 'BRANCH' && user.branchId === branchId)
+      .reduce(addViewer, pieces);
+    const below = viewers.filter(
+      ({ user }) =>
+        user.accessLevel === 'DEPARTMENT' && departments.some(({ id }) => id === user.departmentId),
+    );
     const place = { ...company, branchId, branch };
-    tasks.push(...tasksOf(ofBranch, { ...place, isOnlyHere: isDivided }));
-    if (!isDivided) continue;
+    tasks.push(...tasksOf(ofBranch, { ...place, isOnlyHere: below.length > 0 }));
+    if (below.length === 0) continue;
     for (const { id: departmentId, name: department } of departments) {
-      const ofDepartment = (viewersOf.get(departmentId) ?? []).reduce(addViewer, ofBranch);
+      const ofDepartment = below
+        .filter(({ user }) => user.departmentId === departmentId)
+        .reduce(addViewer, ofBranch);
       tasks.push(...tasksOf(ofDepartment, { ...place, departmentId, department }));
     }
   }
@@ -227,7 +103,7 @@ async function* countAll(
 
 /** Adds up what was counted. */
 class Sum {
-  readonly #counts: Record<Kind, number> = { waiting: 0, skipped: 0, beforeStart: 0, unseen: 0 };
+  readonly #counts: Record<UnreachedKind, number> = { waiting: 0, skipped: 0, beforeStart: 0, unseen: 0 };
   readonly #next = new Set<string>();
   readonly #unseen = new Map<string, UnseenPlace>();
   /** Not all leads before it were read. */
@@ -318,6 +194,33 @@ async function findUserOf(
   return users.find((user) => mayPoll(user) && maySee(user, place))?.id ?? null;
 }
 
+/** The leads of these companies that no consumer of the whole company has, by place where other consumers may have them. */
+async function* countUnreached(
+  store: CoverageStore,
+  companies: readonly Place[],
+  viewersOf: ReadonlyMap<string, readonly Viewer[]>,
+  since: number,
+): AsyncGenerator<Task & LeadRangeCount> {
+  const tasks = companies.flatMap((company) => {
+    const viewers = viewersOf.get(company.companyId) ?? [];
+    const ofAll = viewers.filter(({ user }) => user.accessLevel === 'COMPANY');
+    return tasksOf(ofAll.reduce(addViewer, piecesSince(since)), company);
+  });
+  const divided = new Map<string, Piece[]>();
+  for await (const counted of countAll(store, tasks)) {
+    const { piece, count, readFrom } = counted;
+    const { companyId } = counted.place;
+    if (count === 0 && readFrom === null) continue;
+    if (viewersOf.get(companyId)?.some(({ user }) => user.accessLevel !== 'COMPANY'))
+      divided.set(companyId, [...(divided.get(companyId) ?? []), piece]);
+    else yield counted;
+  }
+  for (const [companyId, pieces] of divided) {
+    const company = await store.organisation.readCompany(companyId);
+    if (company) yield* countAll(store, planPlaces(company, viewersOf.get(companyId) ?? [], pieces));
+  }
+}
+
 /** Of all companies. */
 async function readCoverage(
   store: CoverageStore,
@@ -327,17 +230,15 @@ async function readCoverage(
   const viewers = await findViewers(store, sources);
   const sum = new Sum();
   const companies: Place[] = [];
-  let page: readonly StoredCompany[] = [];
+  let page: readonly Pick<StoredCompany, 'id' | 'name'>[] = [];
   do {
-    page = await store.organisation.readCompanies(page.at(-1)?.id, COMPANIES_PER_PAGE);
-    companies.push(...page.map(wholeCompany));
-    const since = now - COUNTED_MS;
-    const tasks = page.flatMap((company) => planCompany(company, viewers.get(company.id) ?? [], since));
-    for await (const counted of countAll(store, tasks)) {
+    page = await store.organisation.readCompanyNames(page.at(-1)?.id, COMPANIES_PER_PAGE);
+    const places = page.map(wholeCompany);
+    companies.push(...places);
+    for await (const counted of countUnreached(store, places, viewers, now - COUNTED_MS)) {
       sum.addUnreached(counted);
       if (sum.unreached >= MAX_UNREACHED) break;
     }
-    await setImmediate();
   } while (page.length === COMPANIES_PER_PAGE && sum.unreached < MAX_UNREACHED);
   const counted = piecesSince(Math.max(now - COUNTED_MS, sum.readFrom));
   for await (const total of countAll(

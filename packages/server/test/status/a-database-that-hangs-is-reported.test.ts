@@ -30,7 +30,7 @@ const STORE: StatusSources['store'] = {
     summarize: async () => [],
   },
   ...{ countLeadsByMinute: never, readSize: async () => 0, countLeadsInRanges: never, findUser: never },
-  organisation: { readCompanies: never, readCompany: never, readUsers: never },
+  organisation: { readCompanies: never, readCompany: never, readCompanyNames: never, readUsers: never },
 };
 
 function start(store: Partial<StatusSources['store']>) {

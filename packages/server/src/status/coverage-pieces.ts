@@ -1,0 +1,135 @@
+/** Which leads no consumer has: what is left of the last 30 days without the positions of the consumers that may see a place. */
+import { type Consumer, positionOf } from '../consumers/store.ts';
+import { hasEnded } from '../hooks/store.ts';
+import type { PollingUser } from '../leads/access.ts';
+import { AFTER_ALL_MS, BEFORE_ALL_MS } from '../sql/sql.ts';
+import { toConsumerHookJson } from './consumer-hooks.ts';
+import {
+  type ConsumerState,
+  type ListedConsumer,
+  leadHookOf,
+  pendingOf,
+  positionOfLeadHook,
+} from './consumer-states.ts';
+import { nameOf } from './sentences.ts';
+
+/** A consumer, as far as it decides who has a lead. */
+export interface Viewer {
+  readonly name: string;
+  readonly user: PollingUser;
+  /** The leads after it wait. Null: all do. */
+  readonly position: number | null;
+  /** Up to the position. */
+  readonly gaps: readonly {
+    readonly after: number | null;
+    readonly through: number;
+    readonly isBeforeStart: boolean;
+  }[];
+  /** `silent`: it has not polled for so long that it no longer counts. `ended`: its token has. */
+  readonly state: 'live' | 'silent' | 'ended';
+}
+
+/** Its user is undefined if it was not read with the consumer. */
+export interface ViewerSource extends Omit<Viewer, 'user'> {
+  readonly userId: string;
+  readonly user: PollingUser | undefined;
+  /** A problem names it: its leads wait for it, and are not reported once more. */
+  readonly isNamed: boolean;
+}
+
+/** As the diagnosis has judged it. */
+interface JudgedConsumer {
+  readonly listed: ListedConsumer;
+  readonly state: ConsumerState;
+  readonly problems: readonly unknown[];
+}
+
+export function toViewerSource({ listed, state, problems }: JudgedConsumer, now: number): ViewerSource {
+  const isNamed = problems.length > 0;
+  const { consumer, hook, name, tokenId, userId } = listed;
+  const position = consumer ?? positionOfLeadHook(leadHookOf(listed));
+  // An identity provider replaces its tokens by itself.
+  const expiresAt = consumer?.tokenIssuedAt == null ? null : consumer.tokenExpiresAt;
+  const isEnded = consumer
+    ? consumer.tokenEnded !== null || (expiresAt !== null && expiresAt <= now)
+    : hasEnded(hook?.state);
+  // A token that has never polled gets the leads since its subscription.
+  const start = hook?.createdAt ?? now;
+  return {
+    ...{ userId, user: pendingOf(listed)?.user, isNamed },
+    name: nameOf({ name, tokenId, hook: toConsumerHookJson(hook) }),
+    position: position ? positionOf(position) : start,
+    gaps: position?.gaps ?? [{ after: null, through: start, isBeforeStart: true }],
+    state: isNamed ? 'live' : isEnded ? 'ended' : state === 'inactive' ? 'silent' : 'live',
+  };
+}
+
+/** The token was revoked: what it was sent before, it has. */
+export const toEndedViewer = ({
+  name,
+  tokenId,
+  userId,
+  user,
+  gaps,
+  ...position
+}: Consumer): ViewerSource => ({
+  ...{ name: nameOf({ name, tokenId }), userId, user, gaps, position: positionOf(position) },
+  ...{ isNamed: false, state: 'ended' },
+});
+
+/** Leads that no consumer of a place has: a range of `createdAt` that lies on one side of each position and gap. */
+export interface Piece {
+  readonly after: number;
+  readonly through: number;
+  /** It gets these leads with its next poll. */
+  readonly next: Viewer | undefined;
+  readonly silent: Viewer | undefined;
+  /** A consumer whose token has ended has the leads before them. */
+  readonly isAfterEnded: boolean;
+  readonly isSkipped: boolean;
+  /** A consumer has started after them. */
+  readonly isBeforeStart: boolean;
+}
+
+/** The part of each piece that this consumer does not have either. */
+export function addViewer(pieces: readonly Piece[], viewer: Viewer): Piece[] {
+  const { position, gaps, state } = viewer;
+  const tail = position ?? BEFORE_ALL_MS;
+  return pieces.flatMap((piece) => {
+    const { next, silent } = piece;
+    const rest = clip(piece, tail, AFTER_ALL_MS).map((part) => ({
+      ...part,
+      next: next ?? (state === 'live' ? viewer : undefined),
+      silent: silent ?? (state === 'silent' ? viewer : undefined),
+      isAfterEnded: part.isAfterEnded || (state === 'ended' && position !== null),
+    }));
+    const skipped = gaps.flatMap(({ after, through, isBeforeStart }) =>
+      clip(piece, after ?? BEFORE_ALL_MS, Math.min(through, tail)).map((part) => ({
+        ...part,
+        isSkipped: part.isSkipped || !isBeforeStart,
+        isBeforeStart: part.isBeforeStart || isBeforeStart,
+      })),
+    );
+    return [...skipped, ...rest];
+  });
+}
+
+function clip(piece: Piece, after: number, through: number): Piece[] {
+  const part = { ...piece, after: Math.max(piece.after, after), through: Math.min(piece.through, through) };
+  return part.after < part.through ? [part] : [];
+}
+
+export const piecesSince = (since: number): Piece[] => [
+  {
+    ...{ after: since - 1, through: AFTER_ALL_MS, next: undefined, silent: undefined },
+    ...{ isAfterEnded: false, isSkipped: false, isBeforeStart: false },
+  },
+];
+
+export type UnreachedKind = 'waiting' | 'skipped' | 'beforeStart' | 'unseen';
+
+export function kindOf({ next, silent, isAfterEnded, isSkipped, isBeforeStart }: Piece): UnreachedKind {
+  if (next) return 'waiting';
+  if (isSkipped) return 'skipped';
+  return isBeforeStart && !silent && !isAfterEnded ? 'beforeStart' : 'unseen';
+}
