@@ -83,7 +83,7 @@ export function addStatusMetrics(registry: Registry, options: StatusMetricsOptio
   );
   gauge(
     'leadtap_leads_unseen',
-    'Leads of the last 30 days that have reached no automation, and that none will get. At most 1,000 of each place. The same on every instance.',
+    'Leads of the last 30 days that no automation may see. At most 1,000 of each place. The same on every instance.',
     [],
     (metric, report) => metric.set(report?.consumers?.coverage?.unseen ?? Number.NaN),
   );

@@ -178,7 +178,7 @@ export const RULES: readonly Rule[] = [
   {
     name: 'leads-unseen',
     levels: ['warning'],
-    title: 'Leads of the last 30 days have reached no automation, and none will get them',
+    title: 'Leads of the last 30 days came in that no automation may see',
     guide:
       'No automation may see their company, branch or department, or the one that may does not poll any more, or its token has ended. Connect one: `leadtap token issue --user ID`, with a user whose access level includes the place. Let it poll first with the `since` that the status page names, so that it gets these leads, too. It is found for 30 days, or until then.',
     ended: 'has no more such leads of the last 30 days',

@@ -1,0 +1,705 @@
+/** The truth table: what Leadtap may claim in each situation. The claims were written down first. */
+import { expect, vi } from 'vitest';
+import type { HookProgress } from '../../../src/hooks/store.ts';
+import { storedHook, subscribe } from '../../hooks/support/hooks.ts';
+import { type Claims, DAY_MS, HOUR_MS, iso, MINUTE_MS, type World } from './world.ts';
+
+export interface Situation {
+  readonly name: string;
+  readonly env?: Record<string, string>;
+  setUp(world: World): Promise<unknown>;
+  readonly claims: Partial<Claims> & Pick<Claims, 'light' | 'summary'>;
+}
+
+/** A webhook that sends leads; its receiver has answered as given, and no more is sent. */
+async function leadHook(
+  world: World,
+  name: string,
+  progress: Partial<HookProgress> = {},
+  expiresInMs = 90 * DAY_MS,
+) {
+  const { service, clock, receiver } = world;
+  const token = await world.token(name, 'boss', { expiresInMs });
+  // A refused connection would be tried again in the time of the machine.
+  const { id } = await subscribe(service, token, `${receiver.origin}/never-due`, undefined, 'lead');
+  const claimed = await storedHook(service, id);
+  const sent = { lastEventAt: clock(), lastStatus: 200, notBefore: Date.UTC(2100, 0), checkAt: null };
+  await service.store.hooks.settle([{ claimed, progress: { ...claimed, ...sent, ...progress } }]);
+  return id;
+}
+
+export const SITUATIONS: readonly Situation[] = [
+  {
+    name: 'nothing: no lead, no automation',
+    setUp: async () => undefined,
+    claims: { light: 'grey', summary: 'No problem was found. No consumer has polled yet.' },
+  },
+  {
+    name: 'no lead yet, one automation',
+    setUp: (world) => world.established('make'),
+    claims: {
+      light: 'green',
+      summary: 'No lead yet. The only consumer polls as usual.',
+      consumers: { make: 'active good' },
+    },
+  },
+  {
+    name: 'one lead, sent and confirmed',
+    async setUp(world) {
+      const make = await world.established('make');
+      await world.send();
+      await make.polls(2);
+    },
+    claims: {
+      light: 'green',
+      summary: 'The only lead since Monday reached an automation. The only consumer polls as usual.',
+      consumers: { make: 'active good' },
+      lead: { make: 'confirmed' },
+    },
+  },
+  {
+    name: 'one lead, sent and not confirmed',
+    async setUp(world) {
+      const zapier = await world.client('zapier');
+      await world.send();
+      for (let count = 0; count < 7; count += 1) {
+        await zapier.poll('limit=100');
+        world.clock.advance(2 * MINUTE_MS);
+      }
+    },
+    claims: {
+      light: 'green',
+      summary: 'The only lead since Monday reached an automation. The only consumer polls as usual.',
+      consumers: { zapier: 'active good' },
+      lead: { zapier: 'delivered' },
+    },
+  },
+  {
+    name: 'one lead of two waits for the next poll',
+    async setUp(world) {
+      const make = await world.established('make');
+      await world.send();
+      await make.next();
+      await world.send();
+      world.clock.advance(MINUTE_MS);
+    },
+    claims: {
+      light: 'green',
+      summary:
+        '1 of 2 leads since Monday reached an automation. 1 waits for make. No lead waits longer than usual. The only consumer polls as usual.',
+      consumers: { make: 'active good' },
+      lead: { make: 'waiting' },
+    },
+  },
+  {
+    name: 'no automation at all: 5 leads',
+    setUp: (world) => world.send(5),
+    claims: {
+      light: 'amber',
+      summary: '5 leads since Monday: no automation of Acme.',
+      problems: ['leads-unseen warning'],
+      alerts: ['warning: 5 leads since Monday: no automation of Acme.'],
+    },
+  },
+  {
+    name: 'a company without an automation, beside one that has every lead',
+    async setUp(world) {
+      const make = await world.established('make');
+      await world.send(3);
+      await make.next();
+      await world.send(5, 'rival');
+    },
+    claims: {
+      light: 'amber',
+      summary: '5 leads since Monday: no automation of Globex.',
+      problems: ['leads-unseen warning'],
+      consumers: { make: 'active good' },
+      alerts: ['warning: 5 leads since Monday: no automation of Globex.'],
+    },
+  },
+  {
+    name: 'a branch that no automation may see',
+    async setUp(world) {
+      const north = await world.established('north', 'north-lead');
+      await world.send({ branchId: 'north' });
+      for (let count = 0; count < 9; count += 1) await world.send({ branchId: 'south' });
+      await north.next();
+    },
+    claims: {
+      light: 'amber',
+      summary: '9 leads since Monday: no automation may see branch South of Acme.',
+      problems: ['leads-unseen warning'],
+      consumers: { north: 'active good' },
+      alerts: ['warning: 9 leads since Monday: no automation may see branch South of Acme.'],
+    },
+  },
+  {
+    name: 'a token with a webhook for events has never polled',
+    async setUp(world) {
+      const token = await world.token('zapier', 'boss');
+      await subscribe(world.service, token, world.receiver.url);
+      world.clock.advance(1000);
+      await world.send();
+      await world.receiver.event(1);
+      world.clock.advance(2 * HOUR_MS);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      alerts: [
+        'error: 1 lead waits for zapier (user boss), the oldest for 2 h; it accepts webhook events, but has never polled.',
+      ],
+      summary:
+        '1 lead waits for zapier (user boss), the oldest for 2 h; it accepts webhook events, but has never polled.',
+      problems: ['leads-waiting error'],
+      consumers: { zapier: 'subscribed error leads-waiting' },
+      lead: { zapier: 'waiting' },
+    },
+  },
+  {
+    name: 'an automation broke after an hour; 7 leads wait for 20 hours',
+    async setUp(world) {
+      await world.established('make', 'boss', 10 * MINUTE_MS);
+      await world.send(7);
+      world.clock.advance(20 * HOUR_MS);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      summary: 'make (user boss) has not polled for 20 h; it usually polls every 10 min; 7 leads wait.',
+      problems: ['consumers-stale error'],
+      consumers: { make: 'stale error consumers-stale' },
+      lead: { make: 'waiting' },
+      alerts: [
+        'error: make (user boss) has not polled for 20 h; it usually polls every 10 min; 7 leads wait.',
+      ],
+    },
+  },
+  {
+    name: 'one automation broke, another has every lead',
+    async setUp(world) {
+      await world.established('make', 'boss', 10 * MINUTE_MS);
+      await world.send(2);
+      world.clock.advance(20 * HOUR_MS);
+      const zapier = await world.client('zapier');
+      await zapier.poll('since=2026-01-01');
+      await zapier.polls(7);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      summary:
+        'make (user boss) has not polled for 20 h 12 min; it usually polls every 10 min; 2 leads wait.',
+      problems: ['consumers-stale error'],
+      consumers: { make: 'stale error consumers-stale', zapier: 'active good' },
+      lead: { make: 'waiting', zapier: 'confirmed' },
+      alerts: [
+        'error: make (user boss) has not polled for 20 h 12 min; it usually polls every 10 min; 2 leads wait.',
+      ],
+    },
+  },
+  {
+    name: 'a webhook has failed for two days',
+    async setUp(world) {
+      const failingSince = world.clock() + 1000;
+      await leadHook(world, 'n8n', {
+        failures: 30,
+        failingSince,
+        lastStatus: 500,
+        lastEventAt: failingSince,
+      });
+      world.clock.advance(1000);
+      await world.send();
+      world.clock.advance(2 * DAY_MS);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      consumers: { 'n8n →': 'subscribed error hooks-failing' },
+      alerts: [
+        'error: 1 webhook subscription is failing: the last request was not accepted. Of n8n → HOST (user boss).',
+      ],
+      summary:
+        '1 webhook subscription is failing: the last request was not accepted. Of n8n → HOST (user boss).',
+      problems: ['hooks-failing error'],
+      lead: { n8n: 'waiting' },
+    },
+  },
+  {
+    name: 'a webhook was answered with 410',
+    async setUp(world) {
+      await leadHook(world, 'n8n', {
+        failures: 1,
+        failingSince: world.clock(),
+        lastStatus: 410,
+        disabledAt: world.clock(),
+      });
+      world.clock.advance(1000);
+      await world.send();
+      world.clock.advance(HOUR_MS);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      consumers: { 'n8n →': 'stale error hooks-disabled' },
+      alerts: [
+        'error: 1 webhook subscription is disabled: no event was accepted for 3 days, or leads were answered with 410. Of n8n → HOST (user boss).',
+      ],
+      summary:
+        '1 webhook subscription is disabled: no event was accepted for 3 days, or leads were answered with 410. Of n8n → HOST (user boss).',
+      problems: ['hooks-disabled error'],
+      lead: { n8n: 'waiting' },
+    },
+  },
+  {
+    name: 'the token of a webhook has expired, and a lead waits',
+    async setUp(world) {
+      await leadHook(world, 'n8n', {}, HOUR_MS);
+      world.clock.advance(2 * HOUR_MS);
+      await world.send();
+      world.clock.advance(HOUR_MS);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      consumers: { 'n8n →': 'stale error token-revoked-in-use' },
+      alerts: [
+        'error: n8n → HOST (user boss): its token expired on 2026-03-02: 1 lead waits, and none is sent.',
+      ],
+      summary: 'n8n → HOST (user boss): its token expired on 2026-03-02: 1 lead waits, and none is sent.',
+      problems: ['token-revoked-in-use error'],
+      lead: { n8n: 'waiting' },
+    },
+  },
+  {
+    name: 'this service may not send to the host of a webhook any more',
+    env: { LEADTAP_HOOK_HOSTS: 'hooks.example.com' },
+    async setUp(world) {
+      const { service, receiver, clock } = world;
+      const tokenExpiresAt = clock() + 90 * DAY_MS;
+      await world.token('n8n', 'boss');
+      await service.store.hooks.subscribe(
+        {
+          ...{ id: 'a'.repeat(22), userId: 'boss', tokenId: 'n8n', url: receiver.url, send: 'lead' },
+          ...{ baseUrl: service.url, since: undefined, tokenExpiresAt },
+        },
+        20,
+      );
+      clock.advance(1000);
+      await world.send();
+      clock.advance(2 * HOUR_MS);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      consumers: { 'n8n →': 'subscribed error leads-waiting' },
+      alerts: [
+        'error: 1 lead waits for n8n → HOST (user boss), the oldest for 2 h; this service may not send to HOST: LEADTAP_HOOK_HOSTS.',
+      ],
+      summary:
+        '1 lead waits for n8n → HOST (user boss), the oldest for 2 h; this service may not send to HOST: LEADTAP_HOOK_HOSTS.',
+      problems: ['leads-waiting error'],
+      lead: { n8n: 'waiting' },
+    },
+  },
+  {
+    name: 'the token of an automation has expired, and a lead waits',
+    async setUp(world) {
+      const make = await world.client('make', 'boss', { expiresInMs: HOUR_MS });
+      await make.polls(7);
+      world.clock.advance(HOUR_MS);
+      await world.send();
+      world.clock.advance(HOUR_MS);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      consumers: { make: 'stale error consumers-stale' },
+      alerts: [
+        'error: make (user boss) has not polled for 2 h; its token expired 1 h 12 min ago; 1 lead waits.',
+      ],
+      summary: 'make (user boss) has not polled for 2 h; its token expired 1 h 12 min ago; 1 lead waits.',
+      problems: ['consumers-stale error'],
+      lead: { make: 'waiting' },
+    },
+  },
+  {
+    name: 'an expired token is still used',
+    async setUp(world) {
+      const make = await world.client('make', 'boss', { expiresInMs: HOUR_MS });
+      await make.polls(7);
+      await world.send();
+      world.clock.advance(HOUR_MS);
+      expect(await make.next()).toBe(401);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      consumers: { make: 'active error token-revoked-in-use' },
+      alerts: ['error: make (user boss) polls with a token that has expired: it is refused with 401.'],
+      summary: 'make (user boss) polls with a token that has expired: it is refused with 401.',
+      problems: ['token-revoked-in-use error'],
+      lead: { make: 'waiting' },
+    },
+  },
+  {
+    name: 'a revoked token is still used',
+    async setUp(world) {
+      const make = await world.established('make');
+      await world.command('token revoke make');
+      await world.send();
+      world.clock.advance(2 * MINUTE_MS);
+      expect(await make.next()).toBe(401);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      consumers: { make: 'active error token-revoked-in-use' },
+      alerts: ['error: make (user boss) polls with a token that was revoked: it is refused with 401.'],
+      summary: 'make (user boss) polls with a token that was revoked: it is refused with 401.',
+      problems: ['token-revoked-in-use error'],
+      lead: { make: 'waiting' },
+    },
+  },
+  {
+    name: 'a token was revoked and is not used any more; leads come',
+    async setUp(world) {
+      const make = await world.established('make');
+      await world.send(4);
+      await make.polls(2);
+      await world.command('token revoke make');
+      await world.send(3);
+      world.clock.advance(DAY_MS);
+    },
+    claims: {
+      light: 'amber',
+      summary: '3 leads since Monday: no automation of Acme.',
+      problems: ['leads-unseen warning'],
+      alerts: ['warning: 3 leads since Monday: no automation of Acme.'],
+    },
+  },
+  {
+    name: 'a token was replaced by another one without a gap',
+    async setUp(world) {
+      const make = await world.established('make');
+      await world.send(4);
+      await make.polls(2);
+      const since = world.clock();
+      await world.command('token revoke make');
+      const zapier = await world.client('zapier');
+      await zapier.poll(`since=${iso(since)}`);
+      await zapier.polls(7);
+    },
+    claims: {
+      light: 'green',
+      summary: 'All 4 leads since Monday reached an automation. The only consumer polls as usual.',
+      consumers: { zapier: 'active good' },
+      lead: { zapier: 'skipped' },
+    },
+  },
+  {
+    name: 'three leads came between two automations',
+    async setUp(world) {
+      await world.established('make');
+      await world.command('token revoke make');
+      world.clock.advance(MINUTE_MS);
+      await world.send(3);
+      world.clock.advance(MINUTE_MS);
+      await world.established('zapier');
+    },
+    claims: {
+      light: 'amber',
+      summary: '3 leads since Monday came in while no automation could see leads of Acme.',
+      problems: ['leads-unseen warning'],
+      consumers: { zapier: 'active good' },
+      lead: { zapier: 'skipped' },
+      alerts: ['warning: 3 leads since Monday came in while no automation could see leads of Acme.'],
+    },
+  },
+  {
+    name: 'the user of an automation was removed; leads come',
+    async setUp(world) {
+      await world.established('make');
+      await world.command('user remove boss');
+      await world.send({ branchId: 'north' }, 'north-lead');
+      world.clock.advance(DAY_MS);
+    },
+    claims: {
+      light: 'amber',
+      summary: '1 lead since Monday: no automation of Acme.',
+      problems: ['leads-unseen warning'],
+      alerts: ['warning: 1 lead since Monday: no automation of Acme.'],
+    },
+  },
+  {
+    name: 'the plan of a user has ended, whose automation still polls',
+    async setUp(world) {
+      const make = await world.established('make');
+      await world.command('user set boss --plan STARTER');
+      await world.send();
+      world.clock.advance(2 * MINUTE_MS);
+      expect(await make.next()).toBe(403);
+    },
+    claims: {
+      light: 'amber',
+      consumers: { make: 'active' },
+      alerts: ['warning: make (user boss) polls, but is refused with 403 professional-plan-required.'],
+      summary: 'make (user boss) polls, but is refused with 403 professional-plan-required.',
+      problems: ['consumers-refused warning'],
+      lead: { make: 'waiting' },
+    },
+  },
+  {
+    name: 'an automation asks with the time of its own clock',
+    async setUp(world) {
+      const make = await world.established('make');
+      await world.send(2);
+      for (let count = 0; count < 3; count += 1) {
+        world.clock.advance(2 * MINUTE_MS);
+        await make.poll(`since=${iso(world.clock())}`);
+      }
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      consumers: { make: 'active error leads-skipped' },
+      alerts: [
+        'error: make (user boss) has skipped 2 leads: it asked for what comes after, so they were never sent to it.',
+      ],
+      summary:
+        'make (user boss) has skipped 2 leads: it asked for what comes after, so they were never sent to it.',
+      problems: ['leads-skipped error'],
+      lead: { make: 'skipped' },
+    },
+  },
+  {
+    name: 'an automation skipped leads two weeks ago, and no one sent them again',
+    async setUp(world) {
+      const make = await world.established('make');
+      await world.send(2);
+      for (let count = 0; count < 20; count += 1) {
+        world.clock.advance(DAY_MS);
+        await make.poll(`since=${iso(world.clock())}`);
+      }
+    },
+    claims: {
+      light: 'grey',
+      consumers: { make: 'active good' },
+      summary:
+        '0 of 2 leads of the last 30 days reached an automation. 2 were skipped. The only consumer polls as usual.',
+      lead: { make: 'skipped' },
+    },
+  },
+  {
+    name: 'an automation polls and sends the same since again and again',
+    async setUp(world) {
+      const make = await world.established('make');
+      const since = iso(world.clock());
+      await world.send(3);
+      for (let count = 0; count < 60; count += 1) {
+        world.clock.advance(2 * MINUTE_MS);
+        await make.poll(`since=${since}`);
+      }
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      consumers: { make: 'active error leads-waiting' },
+      alerts: [
+        'error: Leads wait for make (user boss), the oldest for 2 h; it polls from the same place again and again.',
+      ],
+      summary:
+        'Leads wait for make (user boss), the oldest for 2 h; it polls from the same place again and again.',
+      problems: ['leads-waiting error'],
+      lead: { make: 'delivered' },
+    },
+  },
+  {
+    name: 'two clients share a token, and one of them is behind',
+    async setUp(world) {
+      const make = await world.established('make');
+      await world.send(2);
+      for (let count = 0; count < 3; count += 1) {
+        world.clock.advance(2 * MINUTE_MS);
+        await make.next();
+        await make.poll('since=2026-03-01T00:00:00Z');
+      }
+    },
+    claims: {
+      light: 'green',
+      consumers: { make: 'active good' },
+      summary: 'All 2 leads since Monday reached an automation. The only consumer polls as usual.',
+      lead: { make: 'confirmed' },
+    },
+  },
+  {
+    name: 'the service itself was down for an hour',
+    async setUp(world) {
+      await world.established('make');
+      await world.restart(HOUR_MS);
+      world.clock.advance(40_000);
+    },
+    claims: {
+      light: 'grey',
+      healthy: null,
+      consumers: { make: 'active unknown consumers-awaited' },
+      summary: 'The service was down for 1 h, until 40 s ago: waiting for 1 consumer to poll.',
+      problems: ['consumers-awaited unknown'],
+    },
+  },
+  {
+    name: 'the clock was set back by an hour',
+    async setUp(world) {
+      const make = await world.established('make');
+      await world.send();
+      await make.next();
+      world.clock.advance(-HOUR_MS);
+    },
+    claims: {
+      light: 'amber',
+      healthy: null,
+      consumers: { make: 'active unknown consumers-awaited' },
+      alerts: ['warning: The newest lead is dated 1 h ahead of the clock.'],
+      summary:
+        'The newest lead is dated 1 h ahead of the clock. The clock was set back since the last polls: waiting for 1 consumer to poll.',
+      problems: ['consumers-awaited unknown', 'stamps-ahead warning'],
+    },
+  },
+  {
+    name: 'the database is down',
+    async setUp(world) {
+      await world.established('make');
+      vi.spyOn(world.service.store, 'status').mockRejectedValue(new Error('the disk is on fire'));
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      summary: 'The database is unreachable: polls are answered with 503.',
+      problems: ['database-unreachable error'],
+    },
+  },
+  {
+    name: 'the database was down, and is back',
+    async setUp(world) {
+      const make = await world.established('make');
+      const since = world.clock();
+      world.clock.advance(10 * MINUTE_MS);
+      await world.service.store.consumers.recordDowntime(world.clock(), since);
+      await make.next();
+    },
+    claims: {
+      light: 'green',
+      summary: 'No lead yet. The only consumer polls as usual.',
+      consumers: { make: 'active good' },
+    },
+  },
+  {
+    name: 'a lead that waited was erased',
+    async setUp(world) {
+      const make = await world.established('make');
+      await world.send();
+      await world.command(`leads erase ${world.lead?.id} --yes`);
+      await make.next();
+    },
+    claims: {
+      light: 'green',
+      consumers: { make: 'active good' },
+      summary: 'No lead yet. The only consumer polls as usual.',
+      lead: { nobody: 'there is no such lead' },
+    },
+  },
+  {
+    name: 'the access of a user was narrowed; a lead comes for another branch',
+    async setUp(world) {
+      const make = await world.established('make');
+      await world.command('user set boss --access-level BRANCH --branch north');
+      await world.send({ branchId: 'south' }, 'starter');
+      await make.polls(2);
+    },
+    claims: {
+      light: 'amber',
+      summary: '1 lead since Monday: no automation may see branch South of Acme.',
+      problems: ['leads-unseen warning'],
+      consumers: { make: 'active good' },
+      alerts: ['warning: 1 lead since Monday: no automation may see branch South of Acme.'],
+    },
+  },
+  {
+    name: 'imported history, of which an automation gets nothing',
+    async setUp(world) {
+      await world.established('make');
+      const old = iso(world.clock() - 5 * DAY_MS);
+      const { store } = world.service;
+      await store.writeLeads([{ companyId: 'acme', id: 'old', createdAt: Date.parse(old), fields: {} }], {
+        historical: true,
+      });
+      world.lead = { id: 'old', companyId: 'acme' };
+    },
+    claims: {
+      light: 'green',
+      consumers: { make: 'active good' },
+      summary: 'No new lead in the last 30 days. The only consumer polls as usual.',
+      lead: { make: 'skipped' },
+    },
+  },
+  {
+    name: 'leads came before the first automation was connected',
+    async setUp(world) {
+      await world.send(3);
+      world.clock.advance(MINUTE_MS);
+      const make = await world.established('make');
+      await world.send();
+      await make.polls(2);
+    },
+    claims: {
+      light: 'green',
+      summary:
+        '1 lead since Monday reached an automation. 3 came in before an automation was connected. The only consumer polls as usual.',
+      lead: { make: 'confirmed' },
+    },
+  },
+  {
+    name: 'a stopped automation was forgotten',
+    async setUp(world) {
+      await world.established('make');
+      await world.send();
+      world.clock.advance(DAY_MS);
+      await world.command('consumers forget make');
+    },
+    claims: {
+      light: 'amber',
+      alerts: ['warning: 1 lead since Monday: no automation of Acme.'],
+      summary: '1 lead since Monday: no automation of Acme.',
+      problems: ['leads-unseen warning'],
+    },
+  },
+  {
+    name: 'consumers are not recorded',
+    env: { LEADTAP_CONSUMERS: 'off' },
+    async setUp(world) {
+      await world.send();
+      await world.service.poll('boss');
+    },
+    claims: {
+      light: 'grey',
+      healthy: null,
+      summary: 'No problem was found. Consumers are not recorded (LEADTAP_CONSUMERS=off).',
+    },
+  },
+  {
+    name: 'the alert address does not accept messages',
+    async setUp(world) {
+      world.alerts.status = 500;
+      await world.send();
+      await world.service.service.alerts?.check();
+      world.alerts.texts.length = 0;
+      world.alerts.status = 200;
+    },
+    claims: {
+      light: 'amber',
+      summary: '1 lead since Monday: no automation of Acme.',
+      problems: ['leads-unseen warning'],
+      alerts: ['warning: 1 lead since Monday: no automation of Acme.'],
+    },
+  },
+];
