@@ -8,6 +8,7 @@ import {
   type ConsumerState,
   type ListedConsumer,
   leadHookOf,
+  missedLeadsOf,
   pendingOf,
   positionOfLeadHook,
 } from './consumer-states.ts';
@@ -59,23 +60,25 @@ export function toViewerSource({ listed, state, problems }: JudgedConsumer, now:
     ...{ userId, user: pendingOf(listed)?.user, isNamed },
     name: nameOf({ name, tokenId, hook: toConsumerHookJson(hook) }),
     position: position ? positionOf(position) : start,
-    gaps: position?.gaps ?? [{ after: null, through: start, isBeforeStart: true }],
+    gaps: [
+      ...(position?.gaps ?? [{ after: null, through: start, isBeforeStart: true }]),
+      ...missedLeadsOf(listed).map(toGap),
+    ],
     state: isNamed ? 'live' : isEnded ? 'ended' : state === 'inactive' ? 'silent' : 'live',
   };
 }
 
 /** The token was revoked: what it was sent before, it has. */
-export const toEndedViewer = ({
-  name,
-  tokenId,
-  userId,
-  user,
-  gaps,
-  ...position
-}: Consumer): ViewerSource => ({
-  ...{ name: nameOf({ name, tokenId }), userId, user, gaps, position: positionOf(position) },
-  ...{ isNamed: false, state: 'ended' },
-});
+export function toEndedViewer(consumer: Consumer): ViewerSource {
+  const { name, tokenId, userId, user, gaps, missedLeads } = consumer;
+  return {
+    ...{ userId, user, name: nameOf({ name, tokenId }), position: positionOf(consumer) },
+    ...{ gaps: [...gaps, ...missedLeads.map(toGap)], isNamed: false, state: 'ended' },
+  };
+}
+
+/** A lead that was moved to where the consumer sees it, and was not sent to it since. */
+const toGap = (createdAt: number) => ({ after: createdAt - 1, through: createdAt, isBeforeStart: false });
 
 /** Leads that no consumer of a place has: a range of `createdAt` that lies on one side of each position and gap. */
 export interface Piece {

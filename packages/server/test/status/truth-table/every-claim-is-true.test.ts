@@ -4,7 +4,7 @@ import { SITUATIONS } from './situations.ts';
 import { type Claims, readClaims, World } from './world.ts';
 
 const NOTHING: Omit<Claims, 'light' | 'summary'> = {
-  ...{ healthy: true, problems: [], consumers: {}, lead: {}, alerts: [] },
+  ...{ healthy: true, problems: [], consumers: {}, senders: {}, lead: {}, alerts: [] },
 };
 
 describe('what Leadtap claims', () => {

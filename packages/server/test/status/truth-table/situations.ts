@@ -215,14 +215,14 @@ export const SITUATIONS: readonly Situation[] = [
     claims: {
       light: 'red',
       healthy: false,
-      consumers: { 'n8n →': 'subscribed error hooks-failing' },
-      alerts: [
-        'error: 1 webhook subscription is failing: the last request was not accepted. Of n8n → HOST (user boss).',
-      ],
       summary:
-        '1 webhook subscription is failing: the last request was not accepted. Of n8n → HOST (user boss).',
+        'n8n → HOST (user boss): its webhook does not accept leads: it answered with 500; 1 lead waits.',
       problems: ['hooks-failing error'],
+      consumers: { 'n8n →': 'subscribed error hooks-failing' },
       lead: { n8n: 'waiting' },
+      alerts: [
+        'error: n8n → HOST (user boss): its webhook does not accept leads: it answered with 500; 1 lead waits.',
+      ],
     },
   },
   {
@@ -241,14 +241,11 @@ export const SITUATIONS: readonly Situation[] = [
     claims: {
       light: 'red',
       healthy: false,
-      consumers: { 'n8n →': 'stale error hooks-disabled' },
-      alerts: [
-        'error: 1 webhook subscription is disabled: no event was accepted for 3 days, or leads were answered with 410. Of n8n → HOST (user boss).',
-      ],
-      summary:
-        '1 webhook subscription is disabled: no event was accepted for 3 days, or leads were answered with 410. Of n8n → HOST (user boss).',
+      summary: 'n8n → HOST (user boss): its webhook is disabled: it answered with 410; 1 lead waits.',
       problems: ['hooks-disabled error'],
+      consumers: { 'n8n →': 'stale error hooks-disabled' },
       lead: { n8n: 'waiting' },
+      alerts: ['error: n8n → HOST (user boss): its webhook is disabled: it answered with 410; 1 lead waits.'],
     },
   },
   {
@@ -558,6 +555,7 @@ export const SITUATIONS: readonly Situation[] = [
     claims: {
       light: 'amber',
       healthy: null,
+      lead: { make: 'delivered' },
       consumers: { make: 'active unknown consumers-awaited' },
       alerts: ['warning: The newest lead is dated 1 h ahead of the clock.'],
       summary:
@@ -574,6 +572,7 @@ export const SITUATIONS: readonly Situation[] = [
     claims: {
       light: 'red',
       healthy: false,
+      alerts: ['error: The database is unreachable: polls are answered with 503.'],
       summary: 'The database is unreachable: polls are answered with 503.',
       problems: ['database-unreachable error'],
     },
@@ -653,6 +652,7 @@ export const SITUATIONS: readonly Situation[] = [
     },
     claims: {
       light: 'green',
+      consumers: { make: 'active good' },
       summary:
         '1 lead since Monday reached an automation. 3 came in before an automation was connected. The only consumer polls as usual.',
       lead: { make: 'confirmed' },
@@ -700,6 +700,78 @@ export const SITUATIONS: readonly Situation[] = [
       summary: '1 lead since Monday: no automation of Acme.',
       problems: ['leads-unseen warning'],
       alerts: ['warning: 1 lead since Monday: no automation of Acme.'],
+    },
+  },
+  {
+    name: 'a lead came in without a branch, and was then assigned to one',
+    async setUp(world) {
+      const north = await world.established('north', 'north-lead');
+      const form = await world.token('form-of-boss', 'boss', { scopes: ['leads:write'] });
+      const [id, other] = ['routed', 'later'];
+      await world.post([{ id, firstName: 'Ada' }], form);
+      world.clock.advance(1000);
+      await world.post([{ id: other, branchId: 'north', firstName: 'Ada' }], form);
+      await north.polls(2);
+      await world.post([{ id, branchId: 'north', firstName: 'Ada' }], form);
+      await north.polls(2);
+      world.lead = { id, companyId: 'acme' };
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      summary:
+        'north (user north-lead) may not have received 1 lead: it was moved to its branch or department after it had got later leads.',
+      problems: ['leads-skipped error'],
+      consumers: { north: 'active error leads-skipped' },
+      lead: { north: 'skipped' },
+      alerts: [
+        'error: north (user north-lead) may not have received 1 lead: it was moved to its branch or department after it had got later leads.',
+      ],
+    },
+  },
+  {
+    name: 'a lead came in without a branch, was assigned to one, and had reached another automation',
+    async setUp(world) {
+      const make = await world.established('make');
+      const north = await world.established('north', 'north-lead');
+      const form = await world.token('form-of-boss', 'boss', { scopes: ['leads:write'] });
+      await world.post([{ id: 'routed', firstName: 'Ada' }], form);
+      world.clock.advance(1000);
+      await world.post([{ id: 'later', branchId: 'north', firstName: 'Ada' }], form);
+      await north.polls(2);
+      await make.polls(2);
+      await world.post([{ id: 'routed', branchId: 'north', firstName: 'Ada' }], form);
+      await north.polls(2);
+      world.lead = { id: 'routed', companyId: 'acme' };
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      summary:
+        'north (user north-lead) may not have received 1 lead: it was moved to its branch or department after it had got later leads.',
+      problems: ['leads-skipped error'],
+      consumers: { make: 'active good', north: 'active error leads-skipped' },
+      lead: { make: 'confirmed', north: 'skipped' },
+      alerts: [
+        'error: north (user north-lead) may not have received 1 lead: it was moved to its branch or department after it had got later leads.',
+      ],
+    },
+  },
+  {
+    name: 'refused at the door, and repeated with success',
+    async setUp(world) {
+      const make = await world.established('make');
+      const form = await world.token('form', 'boss', { scopes: ['leads:write'] });
+      const headers = { 'idempotency-key': '"one"' };
+      expect((await world.post([{ vorname: 'Ada' }], form, headers)).status).toBe(422);
+      await make.polls(2);
+      expect((await world.post([{ firstName: 'Ada' }], form, headers)).status).toBe(201);
+      await make.polls(2);
+    },
+    claims: {
+      light: 'green',
+      summary: 'The only lead since Monday reached an automation. The only consumer polls as usual.',
+      consumers: { make: 'active good' },
     },
   },
 ];

@@ -1,7 +1,7 @@
 /** A service of its own for one situation, used through its public surface, and all that it claims afterwards. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Consumers, type Lead, leadStateOf } from '@leadtap/contract';
+import { type Consumers, type Lead, leadStateOf, SENDERS_PATH, type Senders } from '@leadtap/contract';
 import { expect, onTestFinished } from 'vitest';
 import { type ManualClock, manualClock } from '../../../../testing/harness/manual-clock.ts';
 import {
@@ -198,6 +198,8 @@ export interface Claims {
   readonly summary: string;
   /** By name: the state and, for its user, level and problem. */
   readonly consumers: Readonly<Record<string, string>>;
+  /** Those that are not good, by name: for its user, the level and the last refusal. */
+  readonly senders: Readonly<Record<string, string>>;
   /** Who has the last lead. */
   readonly lead: Readonly<Record<string, string>>;
   /** The first line of each message. */
@@ -211,6 +213,8 @@ const LIGHTS = { error: 'red', warning: 'amber', unknown: 'grey', good: 'green' 
 export async function readClaims(world: World): Promise<Claims> {
   const { service, alerts } = world;
   await writePolls(service);
+  await service.service.senders?.flush();
+  await service.service.refusedLeads.flush();
   const report = await readStatus(service);
   const page = await readPage(service);
   const metrics = await (await fetch(service.metricsUrl)).text();
@@ -249,6 +253,7 @@ export async function readClaims(world: World): Promise<Claims> {
     problems,
     summary: report.summary.replaceAll(/127\.0\.0\.1:\d+/g, 'HOST'),
     consumers,
+    senders: await readSenderClaims(world, report),
     lead: report.consumers?.recorded ? await readLeadClaims(world) : {},
     alerts: alerts.texts.map((text) =>
       (text.split('\n')[0] ?? '')
@@ -289,9 +294,31 @@ async function readConsumerClaims(world: World, report: StatusReport, metrics: s
       expect(one.state, `what ${userId} reads of ${labelOf(one)}`).toBe(claims[labelOf(one)]);
       claims[labelOf(one)] = `${one.state} ${one.level}${one.problem === null ? '' : ` ${one.problem}`}`;
     }
-    const { summary } = read ?? {};
-    if (summary?.level === 'good')
-      expect(report.problems.filter(({ severity }) => severity === 'error')).toEqual([]);
+    const worst = ['error', 'warning', 'unknown', 'good'].find((level) =>
+      read?.consumers.some((one) => one.level === level),
+    );
+    if (worst === 'error' || worst === 'warning')
+      expect(read?.summary.level, `the sentence for ${userId}`).toBe(worst);
+  }
+  return claims;
+}
+
+/** All users of the company read the same, and the page has it too. */
+async function readSenderClaims(world: World, report: StatusReport) {
+  const token = await world.service.token('boss', { tokenId: 'console' });
+  const headers = { authorization: `Bearer ${token}` };
+  const response = await fetch(`${world.service.url}${SENDERS_PATH}`, { headers });
+  const { senders = [] } = response.status === 200 ? ((await response.json()) as Partial<Senders>) : {};
+  const claims: Record<string, string> = {};
+  for (const { tokenId, level, lastRefusal, accepted30d, refused30d } of senders) {
+    const listed = report.senders?.listed.find((one) => one.tokenId === tokenId);
+    expect(listed, `${tokenId} in status.json`).toMatchObject({ accepted30d, refused30d });
+    expect(level === 'error' || level === 'warning', `the level of ${tokenId}`).toBe(
+      listed?.problems.length !== 0,
+    );
+    const refusal =
+      lastRefusal === null ? '' : `, ${refused30d} refused: ${lastRefusal.code} ${lastRefusal.fields}`;
+    if (level !== 'good') claims[`${tokenId}`] = `${level}: ${accepted30d} accepted${refusal}`;
   }
   return claims;
 }
