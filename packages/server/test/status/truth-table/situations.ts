@@ -720,12 +720,12 @@ export const SITUATIONS: readonly Situation[] = [
       light: 'red',
       healthy: false,
       summary:
-        'north (user north-lead) may not have received 1 lead: it was moved to its branch or department after it had got later leads.',
+        'north (user north-lead) may not have received 1 lead: it could not see it when it got later leads, because of a move or of its access level.',
       problems: ['leads-skipped error'],
       consumers: { north: 'active error leads-skipped' },
       lead: { north: 'skipped' },
       alerts: [
-        'error: north (user north-lead) may not have received 1 lead: it was moved to its branch or department after it had got later leads.',
+        'error: north (user north-lead) may not have received 1 lead: it could not see it when it got later leads, because of a move or of its access level.',
       ],
     },
   },
@@ -748,12 +748,38 @@ export const SITUATIONS: readonly Situation[] = [
       light: 'red',
       healthy: false,
       summary:
-        'north (user north-lead) may not have received 1 lead: it was moved to its branch or department after it had got later leads.',
+        'north (user north-lead) may not have received 1 lead: it could not see it when it got later leads, because of a move or of its access level.',
       problems: ['leads-skipped error'],
       consumers: { make: 'active good', north: 'active error leads-skipped' },
       lead: { make: 'confirmed', north: 'skipped' },
       alerts: [
-        'error: north (user north-lead) may not have received 1 lead: it was moved to its branch or department after it had got later leads.',
+        'error: north (user north-lead) may not have received 1 lead: it could not see it when it got later leads, because of a move or of its access level.',
+      ],
+    },
+  },
+  {
+    name: 'the access of a user was widened after a lead of another branch',
+    async setUp(world) {
+      const north = await world.established('north', 'north-lead');
+      await world.send({ branchId: 'south' });
+      const { lead } = world;
+      world.clock.advance(1000);
+      await world.send({ branchId: 'north' });
+      await north.polls(2);
+      await world.command('user set north-lead --access-level COMPANY');
+      world.lead = lead;
+      await north.polls(2);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      summary:
+        'north (user north-lead) may not have received 1 lead: it could not see it when it got later leads, because of a move or of its access level.',
+      problems: ['leads-skipped error'],
+      consumers: { north: 'active error leads-skipped' },
+      lead: { north: 'skipped' },
+      alerts: [
+        'error: north (user north-lead) may not have received 1 lead: it could not see it when it got later leads, because of a move or of its access level.',
       ],
     },
   },
