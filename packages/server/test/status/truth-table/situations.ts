@@ -501,14 +501,14 @@ export const SITUATIONS: readonly Situation[] = [
     claims: {
       light: 'red',
       healthy: false,
-      consumers: { make: 'active error leads-waiting' },
-      alerts: [
-        'error: Leads wait for make (user boss), the oldest for 2 h; it polls from the same place again and again.',
-      ],
       summary:
-        'Leads wait for make (user boss), the oldest for 2 h; it polls from the same place again and again.',
+        'make (user boss) has received leads and does not confirm them, the oldest for 2 h: it polls from the same place again and again.',
       problems: ['leads-waiting error'],
+      consumers: { make: 'active error leads-waiting' },
       lead: { make: 'delivered' },
+      alerts: [
+        'error: make (user boss) has received leads and does not confirm them, the oldest for 2 h: it polls from the same place again and again.',
+      ],
     },
   },
   {
@@ -781,6 +781,153 @@ export const SITUATIONS: readonly Situation[] = [
       alerts: [
         'error: north (user north-lead) may not have received 1 lead: it could not see it when it got later leads, because of a move or of its access level.',
       ],
+    },
+  },
+  {
+    name: 'refused at the door: a field that does not exist',
+    async setUp(world) {
+      const make = await world.established('make');
+      const form = await world.token('form', 'boss', { scopes: ['leads:write'] });
+      for (let count = 0; count < 3; count += 1)
+        expect((await world.post([{ vorname: `Ada ${count}` }], form)).status).toBe(422);
+      await make.polls(2);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      summary:
+        'form (user boss): 3 requests were refused in the last 2 min, the last one 2 min ago, with 422 invalid-lead: vorname.',
+      problems: ['leads-refused error'],
+      consumers: { make: 'active good' },
+      senders: { form: 'error: 0 accepted, 3 refused: invalid-lead vorname' },
+      alerts: [
+        'error: form (user boss): 3 requests were refused in the last 2 min, the last one 2 min ago, with 422 invalid-lead: vorname.',
+      ],
+    },
+  },
+  {
+    name: 'refused at the door: the token of a form has expired',
+    async setUp(world) {
+      const make = await world.established('make');
+      const form = await world.token('form', 'boss', { scopes: ['leads:write'], expiresInMs: HOUR_MS });
+      expect((await world.post([{ firstName: 'Ada' }], form)).status).toBe(201);
+      await make.polls(2);
+      world.clock.advance(HOUR_MS);
+      for (let count = 0; count < 15; count += 1)
+        expect((await world.post([{ firstName: `Ada ${count}` }], form)).status).toBe(401);
+      await make.polls(7);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      summary:
+        'form (user boss): 15 requests were refused in the last 12 min, the last one 12 min ago, with 401 token-expired. form (user boss): its token expired 14 min ago: what it sends is refused.',
+      problems: ['leads-refused error', 'senders-expired error'],
+      consumers: { make: 'active good' },
+      senders: { form: 'error: 1 accepted, 15 refused: token-expired ' },
+      alerts: [
+        'error: form (user boss): 15 requests were refused in the last 12 min, the last one 12 min ago, with 401 token-expired.',
+      ],
+    },
+  },
+  {
+    name: 'refused at the door: the token may not send',
+    async setUp(world) {
+      const make = await world.established('make');
+      const form = await world.token('form', 'boss');
+      expect((await world.post([{ firstName: 'Ada' }], form)).status).toBe(403);
+      await make.polls(2);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      summary: 'form (user boss): 1 request was refused 2 min ago, with 403 insufficient-scope.',
+      problems: ['leads-refused error'],
+      consumers: { make: 'active good' },
+      senders: { form: 'error: 0 accepted, 1 refused: insufficient-scope ' },
+      alerts: ['error: form (user boss): 1 request was refused 2 min ago, with 403 insufficient-scope.'],
+    },
+  },
+  {
+    name: 'refused at the door: a branch outside of the access level',
+    async setUp(world) {
+      const make = await world.established('make');
+      const form = await world.token('form', 'north-lead', { scopes: ['leads:write'] });
+      expect((await world.post([{ firstName: 'Ada', branchId: 'south' }], form)).status).toBe(422);
+      await make.polls(2);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      summary: 'form (user north-lead): 1 request was refused 2 min ago, with 422 invalid-lead: branchId.',
+      problems: ['leads-refused error'],
+      consumers: { make: 'active good' },
+      senders: { form: 'error: 0 accepted, 1 refused: invalid-lead branchId' },
+      alerts: [
+        'error: form (user north-lead): 1 request was refused 2 min ago, with 422 invalid-lead: branchId.',
+      ],
+    },
+  },
+  {
+    name: 'refused at the door: a contact form without a way to reach the person',
+    async setUp(world) {
+      const make = await world.established('make');
+      const issue = 'token issue --user boss --name form --scope leads:write --source typeform';
+      const form = (await world.command(issue)).stdout.trim();
+      const url = `${world.service.url}/leads`;
+      const answers = [{ type: 'text', text: 'blue', field: { id: 'a', ref: 'colour' } }];
+      const definition = { fields: [{ id: 'a', ref: 'colour', title: 'Which colour?' }] };
+      const body = { event_id: '1', event_type: 'form_response', form_response: { answers, definition } };
+      const headers = { authorization: `Bearer ${form}`, 'content-type': 'application/json' };
+      const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+      expect(response.status).toBe(422);
+      await make.polls(2);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      summary: 'form (user boss): 1 request was refused 2 min ago, with 422 no-contact: Which colour?.',
+      problems: ['leads-refused error'],
+      consumers: { make: 'active good' },
+      senders: { form: 'error: 0 accepted, 1 refused: no-contact Which colour?' },
+      alerts: [
+        'error: form (user boss): 1 request was refused 2 min ago, with 422 no-contact: Which colour?.',
+      ],
+    },
+  },
+  {
+    name: 'refused at the door, then accepted by the operator',
+    async setUp(world) {
+      const make = await world.established('make');
+      const form = await world.token('form', 'boss', { scopes: ['leads:write'] });
+      expect((await world.post([{ vorname: 'Ada' }], form)).status).toBe(422);
+      await world.service.service.refusedLeads.flush();
+      const { code, stderr } = await world.command('leads refused accept --all --map vorname=firstName');
+      expect([code, stderr]).toEqual([0, '']);
+      await make.polls(2);
+    },
+    claims: {
+      light: 'green',
+      summary: 'The only lead since Monday reached an automation. The only consumer polls as usual.',
+      consumers: { make: 'active good' },
+      senders: { form: 'unknown: 0 accepted, 1 refused: invalid-lead vorname' },
+    },
+  },
+  {
+    name: 'refused at the door, and deleted by the operator',
+    async setUp(world) {
+      const make = await world.established('make');
+      const form = await world.token('form', 'boss', { scopes: ['leads:write'] });
+      expect((await world.post([{ vorname: 'Ada' }], form)).status).toBe(422);
+      await world.service.service.refusedLeads.flush();
+      expect((await world.command('leads refused delete --all --yes')).code).toBe(0);
+      await make.polls(2);
+    },
+    claims: {
+      light: 'green',
+      summary: 'No lead yet. The only consumer polls as usual.',
+      consumers: { make: 'active good' },
+      senders: { form: 'unknown: 0 accepted, 1 refused: invalid-lead vorname' },
     },
   },
   {

@@ -309,16 +309,20 @@ async function readSenderClaims(world: World, report: StatusReport) {
   const headers = { authorization: `Bearer ${token}` };
   const response = await fetch(`${world.service.url}${SENDERS_PATH}`, { headers });
   const { senders = [] } = response.status === 200 ? ((await response.json()) as Partial<Senders>) : {};
+  const shown = report.senders?.recorded
+    ? await world.json<{ tokenId: string; level: string }[]>('senders')
+    : [];
   const claims: Record<string, string> = {};
-  for (const { tokenId, level, lastRefusal, accepted30d, refused30d } of senders) {
+  for (const { name, tokenId, level, lastRefusal, accepted30d, refused30d } of senders) {
     const listed = report.senders?.listed.find((one) => one.tokenId === tokenId);
     expect(listed, `${tokenId} in status.json`).toMatchObject({ accepted30d, refused30d });
     expect(level === 'error' || level === 'warning', `the level of ${tokenId}`).toBe(
       listed?.problems.length !== 0,
     );
+    expect(shown.find((one) => one.tokenId === tokenId)?.level, `${tokenId} of the command`).toBe(level);
     const refusal =
       lastRefusal === null ? '' : `, ${refused30d} refused: ${lastRefusal.code} ${lastRefusal.fields}`;
-    if (level !== 'good') claims[`${tokenId}`] = `${level}: ${accepted30d} accepted${refusal}`;
+    if (level !== 'good') claims[name ?? ''] = `${level}: ${accepted30d} accepted${refusal}`;
   }
   return claims;
 }
