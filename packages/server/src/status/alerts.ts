@@ -263,6 +263,7 @@ const PARTS: readonly (readonly [keyof Pick<StatusReport, 'hooks' | 'senders'>, 
 /** What could not be read has not ended. */
 const isKnown = (kind: StatusProblem['kind'], report: StatusReport): boolean =>
   report.database.reachable &&
+  (kind !== 'leads-unseen' || report.consumers?.coverage != null) &&
   (kind === 'database-unreachable' ||
     (report.consumers !== null &&
       PARTS.every(([part, kinds]) => report[part] !== null || !kinds.includes(kind))));

@@ -4,12 +4,11 @@ import { toIso } from '../lib/clock.ts';
 import { formatCount, formatDay } from '../lib/formats.ts';
 import type { Found } from './consumer-problems.ts';
 import type { Facts, LeadCoverage, UnseenPlace } from './report.ts';
-import { countOf, countUpTo, inCommand, inSentence, MAX_PENDING_LEADS } from './sentences.ts';
+import { countOf, countUpTo, inCommand, inSentence, MAX_PENDING_LEADS, MAX_PLACES } from './sentences.ts';
 
 const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
 /** In a longer time, a weekday could be two days. */
 const MAX_WEEKDAY_MS = 6 * 86_400_000;
-const MAX_PLACES = 5;
 
 /** `since Monday`; undefined if it was longer ago. */
 function sinceWeekday(iso: string, now: number): string | undefined {
@@ -113,11 +112,13 @@ export function findUnseen({ consumers, generatedAt }: Facts): Found | undefined
   const now = Date.parse(generatedAt);
   const texts = places.slice(0, MAX_PLACES).map((place) => `${unseenText(place, now)}.`);
   const others = places.length - texts.length;
-  if (others > 0) texts.push(`And ${countOf(others, 'more place', 'more places')}.`);
+  const hasMoreSubjects = consumers?.coverage?.hasMorePlaces ?? false;
+  if (hasMoreSubjects) texts.push('And more places.');
+  else if (others > 0) texts.push(`And ${countOf(others, 'more place', 'more places')}.`);
   const subjects = places.map((place) => ({
-    key: JSON.stringify([place.companyId, place.branchId, place.departmentId, place.isOnlyHere]),
+    key: JSON.stringify([place.companyId, place.branchId, place.departmentId, place.isOnlyHere, place.cause]),
     ...{ name: inSentence(place.company), severity: 'warning' as const },
     ...{ message: `${unseenText(place, now)}.`, fix: unseenFix(place) },
   }));
-  return { message: texts.join(' '), fix: unseenFix(worst), subjects };
+  return { message: texts.join(' '), fix: unseenFix(worst), subjects, hasMoreSubjects };
 }

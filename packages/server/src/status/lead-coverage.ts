@@ -19,7 +19,7 @@ import {
   type ViewerSource,
 } from './coverage-pieces.ts';
 import type { LeadCoverage, UnseenPlace } from './report.ts';
-import { MAX_PENDING_LEADS } from './sentences.ts';
+import { MAX_PENDING_LEADS, MAX_PLACES } from './sentences.ts';
 
 const COUNTED_MS = 30 * 86_400_000;
 /** In all places. */
@@ -115,6 +115,11 @@ class Sum {
     return Object.values(this.#counts).reduce((sum, count) => sum + count);
   }
 
+  /** Too many leads to count more of them. */
+  get isCut(): boolean {
+    return this.unreached >= MAX_UNREACHED;
+  }
+
   get readFrom(): number {
     return this.#readFrom;
   }
@@ -163,6 +168,7 @@ class Sum {
       unseenPlaces: [...this.#unseen.values()]
         .sort((a, b) => b.leads - a.leads || a.since.localeCompare(b.since))
         .slice(0, MAX_LISTED_PLACES),
+      hasMorePlaces: this.#unseen.size > MAX_LISTED_PLACES || this.isCut,
     };
   }
 }
@@ -237,9 +243,9 @@ async function readCoverage(
     companies.push(...places);
     for await (const counted of countUnreached(store, places, viewers, now - COUNTED_MS)) {
       sum.addUnreached(counted);
-      if (sum.unreached >= MAX_UNREACHED) break;
+      if (sum.isCut) break;
     }
-  } while (page.length === COMPANIES_PER_PAGE && sum.unreached < MAX_UNREACHED);
+  } while (page.length === COMPANIES_PER_PAGE && !sum.isCut);
   const counted = piecesSince(Math.max(now - COUNTED_MS, sum.readFrom));
   for await (const total of countAll(
     store,
@@ -249,9 +255,10 @@ async function readCoverage(
     if (sum.isFull) break;
   }
   const coverage = sum.toCoverage(!sum.isEmpty || (await hasLeads(store, companies)));
-  const [worst, ...others] = coverage.unseenPlaces;
-  if (!worst) return coverage;
-  return { ...coverage, unseenPlaces: [{ ...worst, userId: await findUserOf(store, worst) }, ...others] };
+  const unseenPlaces: UnseenPlace[] = [];
+  for (const [index, place] of coverage.unseenPlaces.entries())
+    unseenPlaces.push(index < MAX_PLACES ? { ...place, userId: await findUserOf(store, place) } : place);
+  return { ...coverage, unseenPlaces };
 }
 
 /** The leads that the user may see, and the consumers of the user. */

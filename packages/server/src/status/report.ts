@@ -121,7 +121,7 @@ export interface UnseenPlace {
    */
   readonly cause: 'none' | 'silent' | 'between';
   readonly consumer: string | null;
-  /** Of the worst place: a user who may poll and see it. */
+  /** A user who may poll and see the place. Null also if it was not looked for: that is done for the worst places. */
   readonly userId: string | null;
 }
 
@@ -145,6 +145,8 @@ export interface LeadCoverage {
   readonly unseen: number;
   /** At most 20, the worst first. */
   readonly unseenPlaces: readonly UnseenPlace[];
+  /** There may be more: not all are listed, or not all were counted. */
+  readonly hasMorePlaces: boolean;
 }
 
 /** A token that sends leads. Fields are their names, never their values. */

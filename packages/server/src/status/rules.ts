@@ -181,7 +181,7 @@ export const RULES: readonly Rule[] = [
     title: 'Leads of the last 30 days came in that no automation may see',
     guide:
       'No automation may see their company, branch or department, or the one that may does not poll any more, or its token has ended. Connect one: `leadtap token issue --user ID`, with a user whose access level includes the place. Let it poll first with the `since` that the status page names, so that it gets these leads, too. It is found for 30 days, or until then.',
-    ended: 'has no more such leads of the last 30 days',
+    ended: 'has no lead of the last 30 days any more that no automation may see',
     find: findUnseen,
   },
   consumerRule({
@@ -448,7 +448,7 @@ export function conclude(conclusion: Conclusion): Omit<Diagnosis, 'problems'> {
   const leads = describeCoverage(coverage, now, isOfUser && OF_USER);
   const delay = behind === 0 ? '' : ' No lead waits longer than usual.';
   const sentence = `${leads}${delay} ${describeActive(consumers, staleAfterMs)}`;
-  const isGood = coverage.skipped + coverage.unseen === 0;
+  const isGood = coverage.skipped + coverage.beforeStart + coverage.unseen === 0;
   return isGood
     ? { healthy: true, good: sentence, note: null }
     : { healthy: true, good: null, note: sentence };

@@ -64,6 +64,9 @@ export function listNames(found: readonly Named[], count = found.length): string
 export const countOf = (count: number, one: string, many: string): string =>
   count === 1 ? `1 ${one}` : `${formatCount(count)} ${many}`;
 
+/** In one sentence. */
+export const MAX_PLACES = 5;
+
 /** More pending leads are not counted, so that a consumer that stopped months ago does not slow down the page. */
 export const MAX_PENDING_LEADS = 1000;
 

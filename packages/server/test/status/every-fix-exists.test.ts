@@ -74,7 +74,7 @@ const unseen = (rest: Partial<UnseenPlace>): Facts['consumers'] => ({
   recorded: true,
   coverage: {
     ...{ hasLeads: true, leads: 9, since: YESTERDAY, waiting: 0, waitingFor: [], skipped: 0, beforeStart: 0 },
-    ...{ unseen: 9, unseenPlaces: [{ ...place, ...rest }] },
+    ...{ unseen: 9, unseenPlaces: [{ ...place, ...rest }], hasMorePlaces: false },
   },
 });
 

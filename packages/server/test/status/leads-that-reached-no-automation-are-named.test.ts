@@ -1,6 +1,6 @@
 /** The sentence at the top counts leads: each one of the last 30 days has reached an automation, or is counted with the reason. */
 import type { Consumers } from '@leadtap/contract';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type ManualClock, manualClock } from '../../../testing/harness/manual-clock.ts';
 import { ORGANISATION } from '../../../testing/harness/organisation.ts';
 import { startService, type TestService } from '../../../testing/harness/service.ts';
@@ -48,6 +48,7 @@ interface Row {
   readonly says: string;
   /** Default: green. */
   readonly isUnseen?: true;
+  readonly isGrey?: true;
   readonly fix?: string;
 }
 
@@ -108,6 +109,7 @@ const ROWS: readonly Row[] = [
       await service.add({});
       await next();
     },
+    isGrey: true,
     says: '1 lead since Wednesday reached an automation. 2 came in before an automation was connected. The only',
   },
   {
@@ -212,13 +214,13 @@ const ROWS: readonly Row[] = [
 ];
 
 describe('leads of the last 30 days', () => {
-  it.each(ROWS)('$name: $says', async ({ arrange, says, isUnseen, fix }) => {
+  it.each(ROWS)('$name: $says', async ({ arrange, says, isUnseen, isGrey, fix }) => {
     const world = await start();
     await arrange(world);
     const { problems, good, summary, healthy } = await readStatus(world.service);
     expect(healthy).toBe(true);
     expect(problems.map(({ kind }) => kind)).toEqual(isUnseen ? ['leads-unseen'] : []);
-    expect(good !== null, 'green').toBe(isUnseen === undefined);
+    expect(good !== null, 'green').toBe(!isUnseen && !isGrey);
     expect(summary.slice(0, says.length)).toBe(says);
     if (fix) expect(problems[0]?.fix.slice(0, fix.length)).toBe(fix);
   });
@@ -260,5 +262,18 @@ describe('leads of the last 30 days', () => {
     expect(problems[0]?.fix).toContain(
       '`leadtap user add ID --company ID --plan PROFESSIONAL --access-level COMPANY`',
     );
+  });
+
+  it('are not green while they cannot be counted', async () => {
+    onTestFinished(() => void vi.restoreAllMocks());
+    const { service, client } = await start();
+    await client('make', 'boss');
+    await service.add({ companyId: 'globex' });
+    vi.spyOn(service.store, 'countLeadsInRanges').mockRejectedValue(new Error('canceled'));
+    const { good, summary, healthy, problems } = await readStatus(service);
+    expect({ good, summary, healthy, problems }).toEqual({
+      ...{ good: null, healthy: null, problems: [] },
+      summary: 'No problem was found. The leads of the last 30 days are not counted yet.',
+    });
   });
 });

@@ -40,7 +40,13 @@ describe('/status.json', () => {
         downtime: null,
         coverage: {
           ...{ hasLeads: 'boolean', leads: 'number', since: 'string', waiting: 'number', waitingFor: [] },
-          ...{ skipped: 'number', beforeStart: 'number', unseen: 'number', unseenPlaces: [] },
+          ...{
+            skipped: 'number',
+            beforeStart: 'number',
+            unseen: 'number',
+            unseenPlaces: [],
+            hasMorePlaces: 'boolean',
+          },
         },
         listed: [
           JSON.stringify({

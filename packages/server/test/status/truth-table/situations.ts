@@ -651,7 +651,7 @@ export const SITUATIONS: readonly Situation[] = [
       await make.polls(2);
     },
     claims: {
-      light: 'green',
+      light: 'grey',
       consumers: { make: 'active good' },
       summary:
         '1 lead since Monday reached an automation. 3 came in before an automation was connected. The only consumer polls as usual.',
@@ -945,6 +945,46 @@ export const SITUATIONS: readonly Situation[] = [
       light: 'green',
       summary: 'The only lead since Monday reached an automation. The only consumer polls as usual.',
       consumers: { make: 'active good' },
+    },
+  },
+  {
+    name: 'an automation was connected for leads that none could see, and gets them',
+    async setUp(world) {
+      await world.send(2);
+      await world.service.service.alerts?.check();
+      const make = await world.client('make');
+      await make.poll('since=2026-03-01');
+      await make.polls(7);
+    },
+    claims: {
+      light: 'green',
+      summary: 'All 2 leads since Monday reached an automation. The only consumer polls as usual.',
+      consumers: { make: 'active good' },
+      lead: { make: 'confirmed' },
+      alerts: [
+        'warning: 2 leads since Monday: no automation of Acme.',
+        'ended after 12 min: Acme has no lead of the last 30 days any more that no automation may see.',
+      ],
+    },
+  },
+  {
+    name: 'an automation was connected for leads that none could see, and begins after them',
+    async setUp(world) {
+      await world.send(2);
+      await world.service.service.alerts?.check();
+      world.clock.advance(MINUTE_MS);
+      await world.established('make');
+    },
+    claims: {
+      light: 'grey',
+      summary:
+        'No lead has come in since an automation was connected. 2 came in before an automation was connected. The only consumer polls as usual.',
+      consumers: { make: 'active good' },
+      lead: { make: 'skipped' },
+      alerts: [
+        'warning: 2 leads since Monday: no automation of Acme.',
+        'ended after 13 min: Acme has no lead of the last 30 days any more that no automation may see.',
+      ],
     },
   },
 ];
