@@ -174,13 +174,13 @@ export const PROBLEMS = {
     status: 422,
     title: 'The form has no name, e-mail address or phone number',
     detail:
-      'No answer of the form was recognised as a name, an e-mail address or a phone number. Nothing was stored. Use a token that names the question: `leadtap token issue --source SERVICE --map "QUESTION=email"`.',
+      'No answer of the form was recognised as a name, an e-mail address or a phone number. Nothing was stored. Use a token that names the question: `leadtap token issue --source SERVICE --map QUESTION=email`.',
     meaning:
       'The token was issued for a form service, and none of the answers of this webhook is a name, an e-mail address or a phone number. `errors` names the questions.',
     integrator:
       'Ask the operator for a token that names the field of a question. If the form asks for none of them, add a question.',
     operator:
-      'Issue a new token with `leadtap token issue --source SERVICE --map "QUESTION=email"`. Store the requests that were refused with `leadtap leads refused accept --all --map "QUESTION=email"`.',
+      'Issue a new token for the same form service, such as `leadtap token issue --user ID --source tally --map QUESTION=email`. Store the requests that were refused with `leadtap leads refused accept --all --map QUESTION=email`.',
   },
   'too-many-hooks': {
     status: 409,

@@ -355,7 +355,8 @@ export function findRefusedWithoutUser(facts: Facts): Found | undefined {
         ),
     );
     if (first) {
-      const message = `${subjectOf(first)} polls, but is refused with ${status} ${code}.`;
+      const verb = first.sendsLeads ? 'sends leads' : 'polls';
+      const message = `${subjectOf(first)} ${verb}, but is refused with ${status} ${code}.`;
       const found = { message, fix: fixOf(code, first.userId) };
       const subject = { key: tokenKeyText(first), name: describe(first), severity: 'warning' as const };
       return { ...found, docs: `/docs#problem-${code}`, subjects: [{ ...subject, ...found }] };

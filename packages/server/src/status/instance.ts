@@ -1,5 +1,5 @@
 /** What is in the memory of this instance alone: the requests that it refused, its last errors, and a proxy that it does not trust. */
-import { PROBLEMS, type ProblemCode } from '@leadtap/contract';
+import { LEADS_PATH, PROBLEMS, type ProblemCode } from '@leadtap/contract';
 import { LRUCache } from 'lru-cache';
 import { tokenKeyOf, tokenKeyText } from '../accounts/token-key.ts';
 import type { ConsumerKey } from '../consumers/store.ts';
@@ -24,6 +24,7 @@ interface Count {
 interface ConsumerCount extends Count {
   readonly code: ProblemCode;
   readonly consumer: ConsumerKey;
+  readonly sendsLeads: boolean;
 }
 
 export class InstanceMemory {
@@ -46,7 +47,11 @@ export class InstanceMemory {
     if (token && token.userId.length <= MAX_USER_ID_LENGTH) {
       const consumer = tokenKeyOf(token);
       const key = `${code} ${tokenKeyText(consumer)}`;
-      this.#byConsumer.set(key, { code, consumer, ...countAfter(this.#byConsumer.get(key), now) });
+      const sendsLeads = path === LEADS_PATH;
+      this.#byConsumer.set(key, {
+        ...{ code, consumer, sendsLeads },
+        ...countAfter(this.#byConsumer.get(key), now),
+      });
     }
     if (status >= 500)
       this.#errors = [{ at: toIso(now), status, code, requestId, path }, ...this.#errors].slice(
@@ -82,7 +87,9 @@ export class InstanceMemory {
         consumers: consumers
           .filter((one) => one.code === code)
           .slice(0, MAX_LISTED_CONSUMERS)
-          .map((one) => ({ name: null, ...one.consumer, count: one.count, lastAt: toIso(one.lastAt) })),
+          .map(({ consumer, sendsLeads, count, lastAt }) => ({
+            ...{ name: null, ...consumer, sendsLeads, count, lastAt: toIso(lastAt) },
+          })),
       }));
   }
 }

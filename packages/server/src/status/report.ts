@@ -217,6 +217,8 @@ export interface RefusalCount {
 export interface RefusedConsumer extends ConsumerKey, RefusalCount {
   /** Of the token, if it was issued here. */
   readonly name: string | null;
+  /** Whether its last request sent leads. Otherwise, it polls. */
+  readonly sendsLeads: boolean;
 }
 
 /** Requests to this instance that were answered with a problem. */

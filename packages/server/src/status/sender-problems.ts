@@ -93,6 +93,8 @@ const NEW_TOKEN = 'Ask the operator for a new token, and put it into the sender.
 
 /** About this code and these fields. */
 function hintOf(sender: SenderStatus, code: ProblemCode, fields: readonly string[]): Hint {
+  // Without its service, the command cannot be named.
+  if (code === 'no-contact' && sender.source !== null) return contactHint(sender, fields);
   switch (code) {
     case 'token-expired':
       return {
@@ -121,6 +123,15 @@ function hintOf(sender: SenderStatus, code: ProblemCode, fields: readonly string
       return { fix: fixOf(code, sender.userId), userFix: integrator };
     }
   }
+}
+
+function contactHint(sender: SenderStatus, questions: readonly string[]): Hint {
+  const answers = questions.length === 0 ? 'its answers' : `the answers to ${listFields(questions)}`;
+  const cause = `No name, e-mail address or phone number was found in ${answers}.`;
+  return {
+    fix: `${cause} Put a token into the form that has the field of a question: ${issueCommand(sender, ' --map QUESTION=email')}.`,
+    userFix: `${cause} Ask the operator for a token that has the field of a question, such as \`email\`, and put it into the form.`,
+  };
 }
 
 const isLeadField = (field: string): boolean =>
@@ -155,19 +166,21 @@ function keptFix({ refused, tokenId }: SenderStatus, code: ProblemCode, fields: 
   if (!refused?.isKept) return ` ${NOT_KEPT}`;
   const [unknown] = code === 'invalid-lead' ? fields.filter((field) => !isLeadField(field)) : [];
   const field = unknown === undefined ? '' : (fieldOfName(unknown) ?? `${CUSTOM_FIELD_PREFIX}${unknown}`);
-  const map = unknown === undefined ? '' : ` --map ${inCommand(`${unknown}=${field}`, 'NAME=FIELD')}`;
+  const maps = unknown === undefined ? [] : [inCommand(`${unknown}=${field}`, 'NAME=FIELD')];
+  if (code === 'no-contact') maps.push('QUESTION=email');
+  const map = maps.map((one) => ` --map ${one}`).join('');
   const accept = `leadtap leads refused accept --all --sender ${inCommand(tokenId ?? 'ID', 'ID')}${map}`;
   return ` The leads are kept: \`leadtap leads refused list\` shows them, \`${accept}\` stores them.`;
 }
 
 /** With the same scope and source as before. */
-function issueCommand({ userId, name, source }: SenderStatus): string {
+function issueCommand({ userId, name, source }: SenderStatus, map = ''): string {
   const flags = [
     `--user ${inCommand(userId, 'ID')}`,
     source === null ? '--scope leads:write' : `--source ${inCommand(source, 'SERVICE')}`,
     ...(name === null ? [] : [`--name ${inCommand(name, 'NAME')}`]),
   ];
-  return `\`leadtap token issue ${flags.join(' ')}\``;
+  return `\`leadtap token issue ${flags.join(' ')}${map}\``;
 }
 
 const describeExpired: DescribeSender = (sender, moment) => {

@@ -15,6 +15,7 @@ import type {
   UnseenPlace,
 } from '../../src/status/report.ts';
 import { diagnose, RULES } from '../../src/status/rules.ts';
+import { describeSender } from '../../src/status/sender-problems.ts';
 import { fixOf } from '../../src/status/sentences.ts';
 import { terminalWithUsers } from '../cli/terminal.ts';
 import { getDocsPage } from '../docs/docs-page.ts';
@@ -186,8 +187,8 @@ const PROBLEMS: readonly StatusProblem[] = [
   ...PROBLEM_CODES.map((code) => withSender(refused(code, []))),
   withSender(refused('invalid-lead', ['telefon', 'email', 'branchId'])),
   withSender(refused('token-expired', [], { source: 'tally' })),
-  ...['invalid-lead' as const, 'token-expired' as const].map((code) =>
-    withSender(keptOf(refused(code, ['telefon']))),
+  ...['invalid-lead' as const, 'token-expired' as const, 'no-contact' as const].map((code) =>
+    withSender(keptOf(refused(code, ['telefon'], { source: 'tally' }))),
   ),
   facts({ consumers: null, database: { ...facts().database, reachable: false } }),
 ].flatMap((each) => diagnose(each).problems);
@@ -212,6 +213,20 @@ describe('what the status page tells to do', () => {
           ({ kind }) => kind === 'consumers-awaited',
         )?.message,
       ).toBe('The clock was set back since the last polls: waiting for 1 consumer to poll.');
+  });
+
+  it('names the questions of a form without a contact, and the option that maps them', () => {
+    const one = keptOf(refused('no-contact', ['Wie heissen Sie', 'Ihr Dach'], { source: 'tally' }));
+    const { problems } = diagnose(withSender(one));
+    const found = problems.find(({ kind }) => kind === 'leads-refused');
+    expect(found?.fix).toBe(
+      'No name, e-mail address or phone number was found in the answers to Wie heissen Sie, Ihr Dach. ' +
+        'Put a token into the form that has the field of a question: `leadtap token issue --user boss --source tally --name web-form --map QUESTION=email`. ' +
+        'The leads are kept: `leadtap leads refused list` shows them, `leadtap leads refused accept --all --sender token-2 --map QUESTION=email` stores them.',
+    );
+    expect(describeSender(one, facts())?.userFix).toMatch(
+      /Wie heissen Sie, Ihr Dach\. Ask the operator for a token/,
+    );
   });
 
   it('is a command that the program accepts as it is written', async () => {

@@ -24,11 +24,15 @@ describe('refusals', () => {
     expect(await refusalsOf(service)).toEqual([
       {
         ...{ code: 'professional-plan-required', status: 403, count: 4, lastAt },
-        consumers: [{ name: 'make', userId: 'starter', tokenId: 'token-1', count: 4, lastAt }],
+        consumers: [
+          { name: 'make', userId: 'starter', tokenId: 'token-1', sendsLeads: false, count: 4, lastAt },
+        ],
       },
       {
         ...{ code: 'invalid-query', status: 400, count: 1, lastAt },
-        consumers: [{ name: 'zapier', userId: 'boss', tokenId: 'token-2', count: 1, lastAt }],
+        consumers: [
+          { name: 'zapier', userId: 'boss', tokenId: 'token-2', sendsLeads: false, count: 1, lastAt },
+        ],
       },
     ]);
     const page = await readPage(service);
@@ -73,6 +77,19 @@ describe('refusals', () => {
       ['invalid-hook', 1],
       ['invalid-lead', 1],
     ]);
+  });
+
+  it('of a sender whose user was removed are those of a sender', async () => {
+    const service = await startService({ env: { LEADTAP_INTAKE: 'on' } });
+    const token = await service.token('boss', { tokenId: 'form', scopes: ['leads:write'] });
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    await service.store.removeUser('boss');
+    const { status } = await fetch(`${service.url}/leads`, { method: 'POST', headers, body: '{}' });
+    expect(status).toBe(404);
+    const { problems } = await readStatus(service);
+    expect(problems.map(({ message }) => message)).toContain(
+      'Token form (user boss) sends leads, but is refused with 404 user-not-found.',
+    );
   });
 
   it('of requests that a person tries in the console do not count', async () => {
