@@ -103,6 +103,7 @@ export const refusedLeadChecks = [
     'an accepted request removes the rows with its body and those with its key',
     async (refusedLeads) => {
       const { body, bodyHash } = refused(1);
+      assert.equal(await refusedLeads.isEmpty(), true);
       await refusedLeads.record([
         refused(1),
         refused(2, { body, tokenId: 'expired' }),
@@ -119,6 +120,7 @@ export const refusedLeadChecks = [
       assert.equal(await accept('k'), 1);
       assert.equal(await accept('k'), 0);
       assert.deepEqual(await idsIn(refusedLeads), [idOf(4), idOf(5)]);
+      assert.equal(await refusedLeads.isEmpty(), false);
     },
   ),
 

@@ -48,6 +48,7 @@ const MAX_BYTES_PER_TRANSACTION = 512 * 1024;
 /** A further one is forgotten: its row stays. */
 const MAX_ACCEPTED = 20_000;
 const MAX_ACCEPTED_PER_TRANSACTION = 1000;
+const MAX_EMPTY_AGE_MS = 1000;
 const HOUR_MS = 3_600_000;
 const KEEP_MS = 30 * 24 * HOUR_MS;
 const MAX_KEPT_ERRORS = 50;
@@ -65,6 +66,8 @@ export class RefusedLeadRecorder {
   readonly #queued = new Map<string, Map<string, RefusedLeadWithBody>>();
   readonly #bytesOfCompany = new Map<string, number>();
   #bytes = 0;
+  /** When no row was kept, by this instance or another one. */
+  #emptyAt = Number.NEGATIVE_INFINITY;
   #accepted: AcceptedRequest[] = [];
   #timer: NodeJS.Timeout | undefined;
   #pruning: NodeJS.Timeout | undefined;
@@ -133,7 +136,7 @@ export class RefusedLeadRecorder {
 
   /** The leads of this request were written: an earlier attempt that was refused is not needed any more. */
   noteAccepted({ companyId, token, body, idempotencyKey }: Omit<SentRequest, 'mediaType'>): void {
-    if (this.#isClosed) return;
+    if (this.#isClosed || this.#isKnownToBeEmpty()) return;
     const keyHash = idempotencyKey === undefined ? null : hashKey(companyId, token, idempotencyKey);
     if (body.length > MAX_KEPT_BYTES && keyHash === null) return;
     const accepted = { companyId, bodyHash: hash('sha256', body), keyHash };
@@ -143,6 +146,12 @@ export class RefusedLeadRecorder {
         this.#take(companyId, key);
     if (this.#accepted.length < MAX_ACCEPTED) this.#accepted.push(accepted);
     this.#schedule(FLUSH_MS);
+  }
+
+  /** Nearly always: then an accepted request costs neither a hash nor a query. Another instance may have kept one since. */
+  #isKnownToBeEmpty(): boolean {
+    const age = this.#options.clock() - this.#emptyAt;
+    return this.#bytes === 0 && age >= 0 && age < MAX_EMPTY_AGE_MS;
   }
 
   /** Writes what is queued. Does not reject. */
@@ -217,16 +226,23 @@ export class RefusedLeadRecorder {
   /** What was accepted goes first: a request that was refused after it stays. */
   async #writeBatch(): Promise<void> {
     const accepted = this.#accepted.slice(0, MAX_ACCEPTED_PER_TRANSACTION);
-    if (accepted.length > 0) await this.#store.removeAccepted(accepted);
+    if (accepted.length > 0) await this.#removeAccepted(accepted);
     this.#accepted = this.#accepted.slice(accepted.length);
     const refused = this.#takeBatch();
     if (refused.length === 0) return;
+    this.#emptyAt = Number.NEGATIVE_INFINITY;
     try {
       await this.#store.record(refused);
     } catch (error) {
       for (const one of refused) this.#putBack(one);
       throw error;
     }
+  }
+
+  async #removeAccepted(accepted: readonly AcceptedRequest[]): Promise<void> {
+    const now = this.#options.clock();
+    if (await this.#store.isEmpty()) this.#emptyAt = now;
+    else await this.#store.removeAccepted(accepted);
   }
 
   /** The companies take turns: one that still has requests is moved to the end, where the loop comes to it again. */

@@ -81,6 +81,7 @@ const LIST = `
   SELECT ${SELECTED} FROM leadtap.refused_leads AS r WHERE ${IS_OF_COMPANY} AND r.id > $2 ORDER BY r.id LIMIT $3`;
 const FIND = `
   SELECT ${selectFields(REFUSED_LEADS.types, 'r')}, ${SENDER} AS sender FROM leadtap.refused_leads AS r WHERE r.id = $1`;
+const FIND_ANY = 'SELECT 1 AS one FROM leadtap.refused_leads LIMIT 1';
 const HAS_NO_USER = `
   NOT EXISTS (SELECT 1 FROM leadtap.users AS u WHERE u.id = r.user_id AND u.company_id = r.company_id)`;
 const PRUNE = `
@@ -203,6 +204,10 @@ export function createRefusedLeadStore({ dialect, read, write }: SqlDatabase): R
 
   return {
     record: (refused) => write(() => record(refused), SHORT),
+
+    async isEmpty() {
+      return (await read(() => query(FIND_ANY), SHORT)).length === 0;
+    },
 
     async removeAccepted(accepted) {
       // A read, because there is nearly never a row: it takes no lock.

@@ -118,6 +118,8 @@ export interface RefusedLeadStore {
    * out, and the oldest ones of a company beyond its bounds are deleted.
    */
   record(refused: readonly RefusedLeadWithBody[]): Promise<void>;
+  /** Whether no request is kept at all. */
+  isEmpty(): Promise<boolean>;
   /** Deletes the rows of requests that were accepted: with the same body in the same company, or with the same key. */
   removeAccepted(accepted: readonly AcceptedRequest[]): Promise<number>;
   /** Deletes the rows that were last sent before this time, and those of users who do not exist. */

@@ -26,7 +26,15 @@ const STORE: StatusSources['store'] = {
   ...{ status, consumers: CONSUMERS, findToken: never },
   senders: { record: never, list: async () => [], prune: never },
   refusedLeads: {
-    ...{ record: never, removeAccepted: never, prune: never, list: never, find: never, remove: never },
+    ...{
+      record: never,
+      isEmpty: never,
+      removeAccepted: never,
+      prune: never,
+      list: never,
+      find: never,
+      remove: never,
+    },
     summarize: async () => [],
   },
   ...{ countLeadsByMinute: never, readSize: async () => 0, countLeadsInRanges: never, findUser: never },
