@@ -58,7 +58,7 @@ export const consumerChecks = [
             pendingLeads: 0,
             pendingSince: null,
             gaps: [],
-            scopes: [],
+            scopes: null,
             missedLeads: [],
             skippedLeads: 0,
             skippedSince: null,

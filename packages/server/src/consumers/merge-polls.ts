@@ -1,6 +1,6 @@
 /** How stored positions of a consumer and its new polls become one. */
 import { laterOf, MAX_CLOCK_SKEW_MS } from '../lib/clock.ts';
-import { mergeScopes } from './scopes.ts';
+import { formatOnly, mergeScopes } from './scopes.ts';
 import { type ConsumerPosition, type Gap, type PollSummary, positionOf, type SentRange } from './store.ts';
 
 /** Two instances may write in any order: positions never go back, and times only with the clock. */
@@ -23,10 +23,7 @@ export function mergePolls(stored: ConsumerPosition | undefined, polls: PollSumm
     confirmedAt: isOfFuture ? confirmedAtOf(polls) : mergeConfirmedAt(stored, polls),
     deliveredThrough: laterOf(stored.deliveredThrough, polls.deliveredThrough),
     gaps: mergeGaps({ gaps: stored.gaps, from: positionOf(stored) }, toMove(polls)),
-    scopes: mergeScopes(
-      { ...stored, position: positionOf(stored) },
-      { ...polls, scope: polls.scope, position: positionOf(polls) },
-    ),
+    scopes: mergeScopes(stored, polls),
   };
 }
 
@@ -49,8 +46,6 @@ export const startOfFirstPolls = (
 ): number | undefined =>
   stored && startedAt != null && stored.lastPollAt < startedAt ? startedAt : undefined;
 
-const NO_SCOPES: ConsumerPosition['scopes'] = [];
-
 const toFirstPosition = (polls: PollSummary): ConsumerPosition => {
   const { writtenAt: _, mustBeIssued: __, sent: ___, sentPages: ____, scope, ...rest } = polls;
   const gaps = mergeGaps({ gaps: [], from: null }, toMove(polls));
@@ -61,7 +56,7 @@ const toFirstPosition = (polls: PollSummary): ConsumerPosition => {
     firstPollAt: polls.lastPollAt,
     intervalMs: null,
     gaps,
-    scopes: scope ? [{ after: null, scope }] : NO_SCOPES,
+    scopes: scope ? formatOnly(scope) : null,
   };
 };
 

@@ -1,6 +1,12 @@
 /** What the pages of a consumer could have: when its access is widened, it was not sent what came before in other places. */
 import type { LeadScope } from '../leads/record.ts';
-import type { Gap, ScopeFrom, SentRange } from './store.ts';
+import {
+  type ConsumerPosition,
+  type PollSummary,
+  positionOf,
+  type ScopeFrom,
+  type SentRange,
+} from './store.ts';
 
 export const placeOf = (scope: LeadScope): string | null =>
   scope.level === 'COMPANY' ? null : scope.level === 'BRANCH' ? scope.branchId : scope.departmentId;
@@ -22,30 +28,53 @@ export const includesScope = (scope: LeadScope | null, other: LeadScope): boolea
 export const scopeAt = (scopes: readonly ScopeFrom[], createdAt: number): ScopeFrom | undefined =>
   scopes.findLast(({ after }) => after === null || after < createdAt);
 
+/** The usual scopes: one for all times. Equal ones have equal texts, so that a write compares them and parses nothing. */
+export const formatOnly = (scope: LeadScope): string =>
+  `["${scope.level}",${JSON.stringify(scope.companyId)},${JSON.stringify(placeOf(scope) ?? '')}]`;
+
+type OnlyScope = readonly [LeadScope['level'], companyId: string, placeId: string];
+
+const isOnly = (parsed: OnlyScope | readonly ScopeFrom[]): parsed is OnlyScope =>
+  typeof parsed[0] === 'string';
+
+function toScope([level, companyId, placeId]: OnlyScope): LeadScope {
+  switch (level) {
+    case 'COMPANY':
+      return { level, companyId };
+    case 'BRANCH':
+      return { level, companyId, branchId: placeId };
+    case 'DEPARTMENT':
+      return { level, companyId, departmentId: placeId };
+  }
+}
+
+const formatScopes = (scopes: readonly ScopeFrom[]): string => {
+  const [first] = scopes;
+  return scopes.length === 1 && first?.scope ? formatOnly(first.scope) : JSON.stringify(scopes);
+};
+
+export function parseScopes(text: string | null): readonly ScopeFrom[] {
+  if (text === null) return [];
+  const parsed: OnlyScope | readonly ScopeFrom[] = JSON.parse(text);
+  return isOnly(parsed) ? [{ after: null, scope: toScope(parsed) }] : parsed;
+}
+
 /** A user's access is changed rarely. What came before the last of so many changes is not known any more. */
 const MAX_SCOPES = 10;
 
 export function mergeScopes(
-  stored: {
-    readonly scopes: readonly ScopeFrom[];
-    readonly gaps: readonly Gap[];
-    readonly position: number | null;
-  },
-  polls: {
-    readonly scope: LeadScope | undefined;
-    readonly sent: readonly SentRange[];
-    readonly position: number | null;
-  },
-): readonly ScopeFrom[] {
+  stored: Pick<ConsumerPosition, 'scopes' | 'gaps' | 'confirmedThrough' | 'deliveredThrough'>,
+  polls: Pick<PollSummary, 'scope' | 'sent' | 'confirmedThrough' | 'deliveredThrough'>,
+): string | null {
   const { scope } = polls;
   if (!scope) return stored.scopes;
-  const [only] = stored.scopes;
-  if (stored.scopes.length === 1 && only && isSame(only.scope, scope)) return stored.scopes;
-  if (!only) return [{ after: null, scope }];
-  let scopes = stored.scopes;
+  const only = formatOnly(scope);
+  if (stored.scopes === null || stored.scopes === only) return only;
+  let scopes = parseScopes(stored.scopes);
   const last = scopes.at(-1);
-  const hasMoved = polls.position !== null && (stored.position === null || polls.position > stored.position);
-  if (hasMoved && last && !isSame(last.scope, scope)) scopes = [...scopes, { after: stored.position, scope }];
+  const from = positionOf(stored);
+  if (isBefore(from, positionOf(polls)) && last && !isSame(last.scope, scope))
+    scopes = [...scopes, { after: from, scope }];
   for (const range of polls.sent) {
     scopes = replace(scopes, range, (known) => (includesScope(known, scope) ? known : scope));
     // Nothing was sent there before.
@@ -58,9 +87,9 @@ export function mergeScopes(
   const merged = scopes.filter(
     (one, index) => index === 0 || !isSame(one.scope, scopes[index - 1]?.scope ?? null),
   );
-  return merged.length <= MAX_SCOPES
-    ? merged
-    : [{ after: null, scope: null }, ...merged.slice(1 - MAX_SCOPES)];
+  return formatScopes(
+    merged.length <= MAX_SCOPES ? merged : [{ after: null, scope: null }, ...merged.slice(1 - MAX_SCOPES)],
+  );
 }
 
 const laterStart = (a: number | null, b: number | null): number | null =>

@@ -24,7 +24,7 @@ import {
   recordReceived,
   type UnseenQuery,
 } from './moved-leads.ts';
-import { includesScope } from './scopes.ts';
+import { includesScope, parseScopes } from './scopes.ts';
 import {
   type Consumer,
   type ConsumerKey,
@@ -42,11 +42,10 @@ import {
   type TokenEnd,
 } from './store.ts';
 
-interface StoredConsumer extends Omit<ConsumerPosition, 'heldUntil' | 'gaps' | 'scopes'> {
+interface StoredConsumer extends Omit<ConsumerPosition, 'heldUntil' | 'gaps'> {
   readonly waitingUntil: number | null;
   /** JSON. Null: none. */
   readonly gaps: string | null;
-  readonly scopes: string | null;
 }
 
 export const CONSUMERS: Table<StoredConsumer> = {
@@ -71,35 +70,40 @@ export const CONSUMERS: Table<StoredConsumer> = {
 };
 
 const NO_GAPS: readonly Gap[] = [];
-const NO_SCOPES: ConsumerPosition['scopes'] = [];
 
-/** Consumers of one branch have equal texts. Without this, JSON takes a third of the time of a write. */
-const PARSED_SCOPES = new Map<string, ConsumerPosition['scopes']>();
-const SCOPE_TEXTS = new WeakMap<ConsumerPosition['scopes'], string>();
-const MAX_PARSED_SCOPES = 1000;
-
-function parseScopes(text: string): ConsumerPosition['scopes'] {
-  const known = PARSED_SCOPES.get(text);
-  if (known) return known;
-  if (PARSED_SCOPES.size >= MAX_PARSED_SCOPES) PARSED_SCOPES.clear();
-  const scopes: ConsumerPosition['scopes'] = JSON.parse(text);
-  PARSED_SCOPES.set(text, scopes);
-  SCOPE_TEXTS.set(scopes, text);
-  return scopes;
-}
-
-const toStored = ({ heldUntil, gaps, scopes, ...position }: ConsumerPosition): StoredConsumer => ({
-  ...position,
-  waitingUntil: heldUntil,
-  gaps: gaps.length === 0 ? null : JSON.stringify(gaps),
-  scopes: scopes.length === 0 ? null : (SCOPE_TEXTS.get(scopes) ?? JSON.stringify(scopes)),
+/** Without a spread, as in the recorder: each flush calls it for each consumer. */
+const toStored = (position: ConsumerPosition): StoredConsumer => ({
+  userId: position.userId,
+  tokenId: position.tokenId,
+  tokenExpiresAt: position.tokenExpiresAt,
+  firstPollAt: position.firstPollAt,
+  lastPollAt: position.lastPollAt,
+  lastStatus: position.lastStatus,
+  polls: position.polls,
+  waitingUntil: position.heldUntil,
+  gaps: position.gaps.length === 0 ? null : JSON.stringify(position.gaps),
+  intervalMs: position.intervalMs,
+  confirmedThrough: position.confirmedThrough,
+  deliveredThrough: position.deliveredThrough,
+  confirmedAt: position.confirmedAt,
+  scopes: position.scopes,
 });
 
-const toPosition = ({ waitingUntil, gaps, scopes, ...stored }: StoredConsumer): ConsumerPosition => ({
-  ...stored,
-  heldUntil: waitingUntil,
-  gaps: gaps === null ? NO_GAPS : JSON.parse(gaps),
-  scopes: scopes === null ? NO_SCOPES : parseScopes(scopes),
+const toPosition = (stored: StoredConsumer): ConsumerPosition => ({
+  userId: stored.userId,
+  tokenId: stored.tokenId,
+  tokenExpiresAt: stored.tokenExpiresAt,
+  firstPollAt: stored.firstPollAt,
+  lastPollAt: stored.lastPollAt,
+  lastStatus: stored.lastStatus,
+  polls: stored.polls,
+  heldUntil: stored.waitingUntil,
+  gaps: stored.gaps === null ? NO_GAPS : JSON.parse(stored.gaps),
+  intervalMs: stored.intervalMs,
+  confirmedThrough: stored.confirmedThrough,
+  deliveredThrough: stored.deliveredThrough,
+  confirmedAt: stored.confirmedAt,
+  scopes: stored.scopes,
 });
 
 const SELECTED = selectFields(CONSUMERS.types, 'c');
@@ -263,7 +267,7 @@ function* findMissedOf(
   const unseen: (UnseenQuery & { readonly row: ListedRow })[] = [];
   for (const row of rows) {
     const position = positionOf(row);
-    const { scopes } = toPosition(row);
+    const scopes = parseScopes(row.scopes);
     const now = scopeOf({ ...row, id: row.userId });
     if (position === null || !now) continue;
     const recorded = scopes.length > 0 ? scopes : [{ after: null, scope: now }];

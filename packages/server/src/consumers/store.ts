@@ -58,8 +58,8 @@ export interface ConsumerPosition extends ConsumerKey {
   readonly deliveredThrough: number | null;
   /** The leads up to both positions that were never sent to it. */
   readonly gaps: readonly Gap[];
-  /** What its pages could have. Empty: it was not recorded. */
-  readonly scopes: readonly ScopeFrom[];
+  /** What its pages could have, as `parseScopes` reads it. Null: it was not recorded. */
+  readonly scopes: string | null;
 }
 
 /** The polls of one consumer since the last write, in one process. */

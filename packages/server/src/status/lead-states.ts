@@ -1,6 +1,6 @@
 /** Who may see a lead, and whether each of them has it. */
 import { type LeadState, leadStateOf } from '@leadtap/contract';
-import { scopeAt } from '../consumers/scopes.ts';
+import { parseScopes, scopeAt } from '../consumers/scopes.ts';
 import { isInScope, maySee } from '../leads/access.ts';
 import type { StoredLead } from '../leads/record.ts';
 import {
@@ -50,11 +50,11 @@ export async function findLeadConsumers(
     }
     const queries = ofPage.map(({ listed }) => ({
       ...missedQueryOf(listed, createdAt - 1, createdAt),
-      scope: scopeAt(listed.consumer?.scopes ?? [], createdAt)?.scope ?? undefined,
+      scope: scopeAt(parseScopes(listed.consumer?.scopes ?? null), createdAt)?.scope ?? undefined,
     }));
     const missed = await sources.consumers.findMissed(queries, 1);
     for (const [index, one] of ofPage.entries()) {
-      const passed = scopeAt(one.listed.consumer?.scopes ?? [], createdAt);
+      const passed = scopeAt(parseScopes(one.listed.consumer?.scopes ?? null), createdAt);
       const isUnseen = passed !== undefined && (passed.scope === null || !isInScope(passed.scope, stored));
       const isMissed = one.state !== 'waiting' && (isUnseen || missed[index]?.includes(createdAt));
       found.push(isMissed ? { ...one, state: 'skipped', isMissed } : one);
