@@ -257,12 +257,19 @@ interface ListedRow extends StoredConsumer, Omit<PollingUser, 'id'> {
   readonly unconfirmedSince: number | null;
 }
 
+/** The newest first. */
+interface MissedLeads {
+  readonly leads: readonly number[];
+  /** From before its first poll, in places that its user may see since: no loss. */
+  readonly beforeStart: readonly number[];
+}
+
 /** Leads that were moved since, or that the consumer could not see when it passed them. Most consumers need no query. */
 function* findMissedOf(
   sql: Statements,
   rows: readonly ListedRow[],
   maxLeads: number,
-): SqlTask<Map<ListedRow, readonly number[]>> {
+): SqlTask<Map<ListedRow, MissedLeads>> {
   const moved: (MissedQuery & { readonly row: ListedRow })[] = [];
   const unseen: (UnseenQuery & { readonly row: ListedRow })[] = [];
   for (const row of rows) {
@@ -278,25 +285,36 @@ function* findMissedOf(
       if (!includesScope(scope, now)) unseen.push({ ...range, scope });
     }
   }
-  const found = new Map<ListedRow, readonly number[]>();
-  const add = ({ row }: { readonly row: ListedRow }, leads: readonly number[] = []): void => {
-    found.set(
-      row,
-      [...new Set([...(found.get(row) ?? []), ...leads])].sort((a, b) => b - a),
-    );
+  const found = new Map<ListedRow, MissedLeads>();
+  const addTo = (
+    part: keyof MissedLeads,
+    { row }: { readonly row: ListedRow },
+    leads: readonly number[] = [],
+  ): void => {
+    const known = found.get(row) ?? { leads: [], beforeStart: [] };
+    found.set(row, { ...known, [part]: [...new Set([...known[part], ...leads])].sort((a, b) => b - a) });
   };
   const missed = yield* findMissed(
     sql.moved,
     moved.map(({ row: _, ...one }) => one),
     maxLeads,
   );
-  for (const [index, one] of moved.entries()) add(one, missed[index]);
+  for (const [index, one] of moved.entries()) addTo('leads', one, missed[index]);
   const outside = yield* findUnseen(
     sql.moved,
     unseen.map(({ row: _, ...one }) => one),
     maxLeads,
   );
-  for (const [index, one] of unseen.entries()) add(one, outside[index]);
+  for (const [index, one] of unseen.entries()) {
+    const isBeforeStart = (createdAt: number) => createdAt <= one.row.firstPollAt;
+    const leads = outside[index] ?? [];
+    addTo(
+      'leads',
+      one,
+      leads.filter((createdAt) => !isBeforeStart(createdAt)),
+    );
+    addTo('beforeStart', one, leads.filter(isBeforeStart));
+  }
   return found;
 }
 
@@ -311,16 +329,20 @@ function toConsumer(
   { now, maxPendingLeads }: ConsumerQuery,
   {
     downtime,
-    missed = [],
-  }: { readonly downtime: Downtime | null; readonly missed: readonly number[] | undefined },
+    missed = { leads: [], beforeStart: [] },
+  }: { readonly downtime: Downtime | null; readonly missed: MissedLeads | undefined },
 ): Consumer {
   const { companyId, plan, accessLevel, branchId, departmentId, isRevoked, skippedLeads, ...rest } = row;
   const { name, tokenIssuedAt, pendingLeads, pendingSince, skippedSince, unconfirmedSince, ...stored } = rest;
   const position = toPosition(stored);
-  const missedLeads = missed.filter((createdAt) => !isInGap(position, createdAt));
+  const missedLeads = missed.leads.filter((createdAt) => !isInGap(position, createdAt));
+  const beforeStart = missed.beforeStart
+    .filter((createdAt) => !missed.leads.includes(createdAt))
+    .map((through) => ({ after: through - 1, through, isBeforeStart: true, recordedAt: row.firstPollAt }));
   const skipped = [skippedSince, ...missedLeads].filter((createdAt) => createdAt !== null);
   return {
     ...position,
+    gaps: beforeStart.length === 0 ? position.gaps : [...position.gaps, ...beforeStart],
     ...{ name, tokenIssuedAt, pendingLeads, pendingSince, unconfirmedSince, downtime, missedLeads },
     user: { id: row.userId, companyId, plan, accessLevel, branchId, departmentId },
     skippedLeads: Math.min((skippedLeads ?? 0) + missedLeads.length, maxPendingLeads),

@@ -110,7 +110,7 @@ export interface Consumer extends ConsumerPosition {
   readonly pendingLeads: number;
   /** The `createdAt` of the first of them. */
   readonly pendingSince: number | null;
-  /** Up to its position: those of the newest leads that were not sent to it since they were moved to where the user may see them, or since its access was widened. */
+  /** Up to its position: those of the newest leads that were not sent to it since they were moved to where the user may see them, or since its access was widened. Those of a widened access from before its first poll are in `gaps` instead: no loss. */
   readonly missedLeads: readonly number[];
   /** The number of leads in the gaps after its start and of `missedLeads`, at most `maxPendingLeads`. */
   readonly skippedLeads: number;

@@ -286,6 +286,24 @@ describe('a lead', () => {
     }
   });
 
+  it('from before the first poll, in another branch, is no problem when the access is widened', async () => {
+    const { clock, service, add, poll } = await startWorld();
+    await add('x', { branchId: 'south' });
+    await add('first', { branchId: 'north' });
+    await poll();
+    await service.store.updateUser('north-lead', { accessLevel: 'COMPANY' });
+    await add('last');
+    await poll();
+    const [lead] = (await service.leads('north-lead', 'limit=100')).filter(({ id }) => id === 'x');
+    expect(await statesOf(service, 'x', clock())).toMatchObject({ link: 'skipped', clock: 'skipped' });
+    const consumers = await listConsumers(service, 'north-lead');
+    for (const tokenId of ['link', 'clock']) {
+      const consumer = consumers.find((one) => one.tokenId === tokenId);
+      expect(consumer).toMatchObject({ skippedLeads: 0, skippedSince: null, problem: null });
+      expect(consumer && lead && leadStateOf(consumer, lead)).toBe('skipped');
+    }
+  });
+
   it('that is assigned in a transaction, with a poll before its commit', async () => {
     const { clock, service, add, poll } = await startWorld();
     await add('x');
