@@ -1,6 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { sendLeads } from '../../../testing/harness/intake.ts';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { startService, type TestService } from '../../../testing/harness/service.ts';
 import { sendAlert } from '../../src/status/alerts.ts';
@@ -37,6 +38,7 @@ async function installation(path = '/secret-topic') {
   const env = {
     LEADTAP_ALERT_URL: `${receiver.url}${path}`,
     LEADTAP_PUBLIC_URL: 'https://leads.example.com',
+    LEADTAP_INTAKE: 'on',
   };
   const service = await startService({ clock, env, logTo: { write: (line) => lines.push(line) } });
   const client = await addClient(service, 'boss', 'token-1', 'Zapier');
@@ -128,6 +130,30 @@ describe('LEADTAP_ALERT_URL', () => {
     clock.advance(16 * MINUTE_MS);
     await Promise.all([poll(), make()]);
     expect(await begun(check), 'a revoked token is no consumer').toEqual([]);
+  });
+
+  it('gets a message for each sender that begins to be refused, and one when nothing of it is missing any more', async () => {
+    const { clock, service, poll, check } = await installation();
+    const send = async (tokenId: string, lead: object) => {
+      const headers = { 'idempotency-key': tokenId };
+      const { status } = await sendLeads(service, { firstName: 'Ada', ...lead }, { tokenId, headers });
+      await service.service.refusedLeads.flush();
+      await service.service.senders?.flush();
+      return status;
+    };
+    expect(await send('web', { nick: 'Ada' })).toBe(422);
+    const text = 'request was refused 0 s ago, with 422 invalid-lead: nick.';
+    expect(await begun(check)).toEqual([`error: Token web (user boss): 1 ${text}`]);
+    clock.advance(MINUTE_MS);
+    expect(await send('ads', { nick: 'Ada' })).toBe(422);
+    expect(await begun(check)).toEqual([`error: Token ads (user boss): 1 ${text}`]);
+    clock.advance(MINUTE_MS);
+    expect(await begun(check), 'both last').toEqual([]);
+    expect(await send('web', { firstName: 'Ada' })).toBe(201);
+    await poll();
+    expect(await begun(check)).toEqual([
+      'ended after 2 min: token web (user boss) has no refused requests of the last 7 days that are missing.',
+    ]);
   });
 
   it('gets one message for all that stop together, with at most five names', async () => {
