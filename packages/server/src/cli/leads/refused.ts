@@ -188,6 +188,10 @@ async function selectIds(
   return selected;
 }
 
+async function requireIds({ refusedLeads }: Store, ids: readonly string[]): Promise<void> {
+  for (const id of ids) if (!(await refusedLeads.find(id))) throw unknownId(id);
+}
+
 type Names = Readonly<Record<string, string>>;
 
 /** A name may contain an equals sign; a field does not. */
@@ -211,14 +215,13 @@ async function accept(context: CommandContext, flags: AcceptFlags, ids: readonly
   }
   await withStore(context, async (store, { timeZone }) => {
     let [requests, leads, failed] = [0, 0, 0];
-    for (const id of await selectIds(store, ids, flags)) {
+    const selected = await selectIds(store, ids, flags);
+    if (!flags.all) await requireIds(store, selected);
+    for (const id of selected) {
       if (signal.aborted) break;
       const row = await store.refusedLeads.find(id);
-      if (!row) {
-        // Accepted or deleted meanwhile.
-        if (flags.all) continue;
-        throw unknownId(id);
-      }
+      // Accepted or deleted meanwhile, or a repetition of one before.
+      if (!row) continue;
       const user = await store.findUser(row.userId);
       const outcome: AcceptOutcome =
         user?.companyId === row.companyId
@@ -238,7 +241,8 @@ async function accept(context: CommandContext, flags: AcceptFlags, ids: readonly
         });
         continue;
       }
-      if (!dryRun) await store.refusedLeads.remove([id]);
+      // Like a request that is accepted over HTTP: other rows with its body or key are the same enquiry.
+      if (!dryRun) await store.refusedLeads.removeAccepted([row]);
     }
     const verb = dryRun ? 'would be accepted' : 'accepted';
     await writeLine(stdout, `${countRequests(requests)} ${verb}: ${formatLeadCount(leads)}`);
@@ -276,7 +280,7 @@ async function deleteRefused(
   if (flags.all) requireConsent('leads refused delete --all', flags, context);
   await withStore(context, async (store) => {
     const ids = await selectIds(store, given, flags);
-    for (const id of flags.all ? [] : ids) if (!(await store.refusedLeads.find(id))) throw unknownId(id);
+    if (!flags.all) await requireIds(store, ids);
     if (flags.all && ids.length > 0)
       await confirmOrStop(`Delete ${countRequests(ids.length)} for good?`, flags, context);
     const removed = await store.refusedLeads.remove(ids);
