@@ -337,7 +337,7 @@ function toConsumer(
   const position = toPosition(stored);
   const missedLeads = missed.leads.filter((createdAt) => !isInGap(position, createdAt));
   const beforeStart = missed.beforeStart
-    .filter((createdAt) => !missed.leads.includes(createdAt))
+    .filter((createdAt) => !missed.leads.includes(createdAt) && !isInGap(position, createdAt))
     .map((through) => ({ after: through - 1, through, isBeforeStart: true, recordedAt: row.firstPollAt }));
   const skipped = [skippedSince, ...missedLeads].filter((createdAt) => createdAt !== null);
   return {
