@@ -419,10 +419,14 @@ function describeHookRow(consumer: ConsumerStatus, moment: Moment): ConsumerRow 
     const reason = what === 'leads' ? answer : `accepted no event for 3 days, and ${answer}`;
     return { row: `its webhook is disabled: it ${reason}`, userFix: HOOK_FIXES[what].disabled };
   }
-  const isLong = failingSince !== null && secondsSince(moment, failingSince) >= FAILING_LONG_S;
+  const failingS = failingSince === null ? 0 : secondsSince(moment, failingSince);
+  const isLong = failingS >= FAILING_LONG_S;
+  const failed = isLong
+    ? `has accepted no ${what} for ${formatDuration(failingS)}`
+    : `does not accept ${what}`;
   return {
     severity: isLong ? 'error' : 'warning',
-    row: `its webhook does not accept ${what}: it ${answer}`,
+    row: `its webhook ${failed}: it ${answer}`,
     userFix: HOOK_FIXES[what].failing,
   };
 }

@@ -685,7 +685,7 @@ const SITUATIONS: readonly Situation[] = [
     (minutes): Situation => ({
       name: `a webhook has not accepted a lead for ${minutes} minutes`,
       expected: [`hooks-failing ${minutes < 15 ? 'warning' : 'error'}`],
-      says: /^Token make → 127\S+ \(user boss\): its webhook does not accept leads: it answered with 502; 1 lead waits\.$/,
+      says: /^Token make → 127\S+ \(user boss\): its webhook (?:does not accept leads|has accepted no leads for \d+ min): it answered with 502; 1 lead waits\.$/,
       arrange: async (world) => {
         await world.sending('make', { failures: 3, lastStatus: 502, failingSince: world.clock() });
         await world.service.add({});

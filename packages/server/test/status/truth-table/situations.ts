@@ -216,12 +216,12 @@ export const SITUATIONS: readonly Situation[] = [
       light: 'red',
       healthy: false,
       summary:
-        'n8n → HOST (user boss): its webhook does not accept leads: it answered with 500; 1 lead waits.',
+        'n8n → HOST (user boss): its webhook has accepted no leads for 2 days: it answered with 500; 1 lead waits.',
       problems: ['hooks-failing error'],
       consumers: { 'n8n →': 'subscribed error hooks-failing' },
       lead: { n8n: 'waiting' },
       alerts: [
-        'error: n8n → HOST (user boss): its webhook does not accept leads: it answered with 500; 1 lead waits.',
+        'error: n8n → HOST (user boss): its webhook has accepted no leads for 2 days: it answered with 500; 1 lead waits.',
       ],
     },
   },
