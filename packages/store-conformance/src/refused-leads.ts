@@ -110,45 +110,62 @@ export const refusedLeadChecks = [
         refused(3, { keyHash: 'k' }),
         refused(4),
         refused(5, { body, companyId: 'globex', userId: 'rival', keyHash: 'k' }),
+        refused(6, { body, userId: 'seller' }),
+        refused(7, { body, tokenId: 'of Tally', source: 'tally' }),
+        refused(8, { body, tokenId: 'later', lastAt: START + 9 }),
+        refused(9, { keyHash: 'k', code: 'idempotency-key-reused' }),
       ]);
-      const accept = (keyHash: string | null) =>
-        refusedLeads.removeAccepted([
-          { companyId: 'acme', bodyHash: 'none', keyHash: null },
-          { companyId: 'acme', bodyHash, keyHash },
+      const accept = (keyHash: string | null) => {
+        const accepted = { companyId: 'acme', userId: 'boss', source: null, at: START + 8 };
+        return refusedLeads.removeAccepted([
+          { ...accepted, bodyHash: 'none', keyHash: null },
+          { ...accepted, bodyHash, keyHash },
         ]);
+      };
       assert.equal(await accept(null), 2);
       assert.equal(await accept('k'), 1);
       assert.equal(await accept('k'), 0);
-      assert.deepEqual(await idsIn(refusedLeads), [idOf(4), idOf(5)]);
+      assert.deepEqual(await idsIn(refusedLeads), [4, 5, 6, 7, 8, 9].map(idOf));
       assert.equal(await refusedLeads.isEmpty(), false);
     },
   ),
 
-  checkRefused('a sender has at most half of the rows, and the oldest go', async (refusedLeads) => {
-    const rows = (start: number, count: number, rest: Partial<RefusedLeadWithBody> = {}) =>
-      Array.from({ length: count }, (_, index) => refused(start + index, rest));
-    await refusedLeads.record(rows(0, 3, { tokenId: 'quiet' }));
-    await refusedLeads.record(rows(10, 500));
-    assert.equal((await idsIn(refusedLeads)).length, 503);
-    await refusedLeads.record([refused(510, { times: 2 }), refused(511)]);
-    const first = (await listAll(refusedLeads)).filter(({ tokenId }) => tokenId === 'form');
-    assert.equal(first.length, 500);
-    assert.deepEqual([first[0]?.id, first.at(-1)?.id], [idOf(12), idOf(511)]);
-    // The count of those that went is in one of the rows that they made room for.
-    assert.equal(
-      first.reduce((sum, { dropped }) => sum + dropped, 0),
-      2,
+  checkRefused(
+    'a user has at most half of the rows, and the oldest of its busiest token go',
+    async (refusedLeads) => {
+      const rows = (start: number, count: number, rest: Partial<RefusedLeadWithBody> = {}) =>
+        Array.from({ length: count }, (_, index) => refused(start + index, rest));
+      const ofToken = async (token: string) =>
+        (await listAll(refusedLeads)).filter(({ tokenId }) => tokenId === token);
+      await refusedLeads.record(rows(0, 3, { tokenId: 'quiet' }));
+      await refusedLeads.record(rows(10, 497));
+      await refusedLeads.record([refused(507, { times: 2 }), refused(508), refused(509, { times: 3 })]);
+      const busy = await ofToken('form');
+      assert.deepEqual([busy.length, busy[0]?.id, busy.at(-1)?.id], [497, idOf(13), idOf(509)]);
+      assert.equal(
+        busy.reduce((sum, { dropped }) => sum + dropped, 0),
+        3,
+      );
+      assert.equal((await ofToken('quiet')).length, 3);
+    },
+  ),
+
+  checkRefused('users take turns, so that none pushes out the others', async (refusedLeads) => {
+    await refusedLeads.record([refused(0, { userId: 'seller' }), refused(1, { userId: 'seller' })]);
+    for (const [index, userId] of ['boss', 'north-lead', 'boss', 'north-lead'].entries())
+      await refusedLeads.record(
+        Array.from({ length: 500 }, (_, number) =>
+          refused(1000 * (index + 1) + number, { userId, tokenId: `token ${index} ${number % 9}` }),
+        ),
+      );
+    const users = (await listAll(refusedLeads)).map(({ userId }) => userId);
+    const counts = ['seller', 'boss', 'north-lead'].map(
+      (user) => users.filter((userId) => userId === user).length,
     );
-    await refusedLeads.record(rows(1000, 497, { tokenId: 'third' }));
-    assert.equal((await idsIn(refusedLeads)).length, 1000);
-    await refusedLeads.record([refused(2000, { tokenId: 'third' })]);
-    const all = await listAll(refusedLeads);
-    assert.equal(all.length, 1000);
-    assert.equal(all[0]?.id, idOf(1));
-    assert.equal(all.at(-1)?.dropped, 1);
+    assert.deepEqual(counts, [2, 499, 499]);
   }),
 
-  checkRefused('the bytes of a company and of a sender are bounded', async (refusedLeads) => {
+  checkRefused('the bytes of a company and of a user are bounded', async (refusedLeads) => {
     const big = (start: number, count: number, rest: Partial<RefusedLeadWithBody> = {}) =>
       Array.from({ length: count }, (_, index) =>
         refused(start + index, { body: Buffer.alloc(65_536, idOf(start + index)), ...rest }),
@@ -156,7 +173,7 @@ export const refusedLeadChecks = [
     for (let start = 0; start < 130; start += 10) await refusedLeads.record(big(start, 10));
     assert.equal((await idsIn(refusedLeads)).length, 128);
     for (let start = 200; start < 330; start += 10)
-      await refusedLeads.record(big(start, 10, { tokenId: `token-${start}` }));
+      await refusedLeads.record(big(start, 10, { userId: 'seller' }));
     const rows = await listAll(refusedLeads);
     assert.equal(
       rows.reduce((sum, { bytes }) => sum + bytes, 0),

@@ -66,6 +66,7 @@ export interface IntakeOptions extends IdentificationOptions {
 interface IntakePayload extends Payload {
   readonly added: number;
   readonly updated: number;
+  readonly isRepeated: boolean;
 }
 
 const RATE_LIMIT_DETAIL =
@@ -159,7 +160,8 @@ export function createIntakeEndpoint(
       const { user } = hasArrived ? caller : await callers.identifyAgain(exchange);
       companyId = user.companyId;
       const payload = await receiveBody(exchange, { token, user }, body);
-      refusedLeads?.noteAccepted(sent());
+      // A repetition with a key accepts nothing new.
+      refusedLeads?.noteAccepted(payload.isRepeated ? { ...sent(), idempotencyKey: undefined } : sent());
       return payload;
     } catch (error) {
       const isKept = error instanceof ProblemError && isKeptProblem(error) && !isConsoleRequest(request);
@@ -229,14 +231,20 @@ export function createIntakeEndpoint(
       const { violated } = isPromise(verdict) ? await verdict : verdict;
       if (violated.length > 0 || clock() - expiresAt > KEPT_AFTER_EXPIRY_MS) return problem;
     }
-    const { isRevoked, user } = await accounts.revalidateFor(token);
-    if (isRevoked || user?.id !== userId) return problem;
+    const findUser = async () => {
+      const { isRevoked, user } = await accounts.revalidateFor(token);
+      return isRevoked || user?.id !== userId ? undefined : user;
+    };
+    if (!(await findUser())) return problem;
     let upload: Upload | undefined;
     try {
       const rule = { ...LEADS_BODY, maxBytes: MAX_KEPT_BYTES };
       requireBody(request, rule);
       upload = uploadBudget.open(`${REJECTED}${userId}`, declared ?? MAX_KEPT_BYTES, request.complete);
       const body = await readBody(exchange, rule);
+      // The token may have been revoked while the body arrived.
+      const user = await findUser();
+      if (!user) return problem;
       const { companyId } = user;
       const idempotencyKey = keyOrNone(request);
       return refusedLeads.keep(
@@ -294,5 +302,6 @@ function toPayload(
     leads: results.length,
     added: isRepeated ? 0 : added,
     updated: isRepeated ? 0 : results.length - added,
+    isRepeated: isRepeated === true,
   };
 }

@@ -34,6 +34,8 @@ export interface SentRequest {
 }
 
 const FLUSH_MS = 20;
+/** By then, other instances have written what they refused before. */
+const REMOVE_MS = 1000;
 /** After a transaction that has failed. */
 const RETRY_MS = 1000;
 /** A database that hangs must not delay the stop. */
@@ -48,7 +50,6 @@ const MAX_BYTES_PER_TRANSACTION = 512 * 1024;
 /** A further one is forgotten: its row stays. */
 const MAX_ACCEPTED = 20_000;
 const MAX_ACCEPTED_PER_TRANSACTION = 1000;
-const MAX_EMPTY_AGE_MS = 1000;
 const HOUR_MS = 3_600_000;
 const KEEP_MS = 30 * 24 * HOUR_MS;
 const MAX_KEPT_ERRORS = 50;
@@ -66,10 +67,9 @@ export class RefusedLeadRecorder {
   readonly #queued = new Map<string, Map<string, RefusedLeadWithBody>>();
   readonly #bytesOfCompany = new Map<string, number>();
   #bytes = 0;
-  /** When no row was kept, by this instance or another one. */
-  #emptyAt = Number.NEGATIVE_INFINITY;
   #accepted: AcceptedRequest[] = [];
   #timer: NodeJS.Timeout | undefined;
+  #removal: NodeJS.Timeout | undefined;
   #pruning: NodeJS.Timeout | undefined;
   /** Writes run one after the other. */
   #lastWrite: Promise<void> = Promise.resolve();
@@ -136,22 +136,24 @@ export class RefusedLeadRecorder {
 
   /** The leads of this request were written: an earlier attempt that was refused is not needed any more. */
   noteAccepted({ companyId, token, body, idempotencyKey }: Omit<SentRequest, 'mediaType'>): void {
-    if (this.#isClosed || this.#isKnownToBeEmpty()) return;
+    if (this.#isClosed) return;
     const keyHash = idempotencyKey === undefined ? null : hashKey(companyId, token, idempotencyKey);
     if (body.length > MAX_KEPT_BYTES && keyHash === null) return;
-    const accepted = { companyId, bodyHash: hash('sha256', body), keyHash };
-    const ofCompany = this.#queued.get(companyId);
-    for (const [key, refused] of ofCompany ?? [])
-      if (refused.bodyHash === accepted.bodyHash || (keyHash !== null && refused.keyHash === keyHash))
-        this.#take(companyId, key);
+    const accepted: AcceptedRequest = {
+      companyId,
+      userId: token.userId,
+      source: token.source?.name ?? null,
+      at: this.#options.clock(),
+      bodyHash: hash('sha256', body),
+      keyHash,
+    };
+    for (const [key, refused] of this.#queued.get(companyId) ?? [])
+      if (isSuperseded(refused, accepted)) this.#take(companyId, key);
     if (this.#accepted.length < MAX_ACCEPTED) this.#accepted.push(accepted);
-    this.#schedule(FLUSH_MS);
-  }
-
-  /** Nearly always: then an accepted request costs neither a hash nor a query. Another instance may have kept one since. */
-  #isKnownToBeEmpty(): boolean {
-    const age = this.#options.clock() - this.#emptyAt;
-    return this.#bytes === 0 && age >= 0 && age < MAX_EMPTY_AGE_MS;
+    this.#removal ??= setTimeout(() => {
+      this.#removal = undefined;
+      void this.#enqueue(() => this.#removeAccepted());
+    }, REMOVE_MS).unref();
   }
 
   /** Writes what is queued. Does not reject. */
@@ -163,6 +165,7 @@ export class RefusedLeadRecorder {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
+    clearTimeout(this.#removal);
     clearInterval(this.#pruning);
     let limit: NodeJS.Timeout | undefined;
     const timeout = new Promise<void>((resolve) => {
@@ -200,8 +203,7 @@ export class RefusedLeadRecorder {
     this.#timer ??= setTimeout(() => {
       void this.#enqueue(() => this.#writeBatch()).then(() => {
         this.#timer = undefined;
-        if (this.#bytes > 0 || this.#accepted.length > 0)
-          this.#schedule(this.#hasFailed ? RETRY_MS : FLUSH_MS);
+        if (this.#bytes > 0) this.#schedule(this.#hasFailed ? RETRY_MS : FLUSH_MS);
       });
     }, ms).unref();
   }
@@ -220,17 +222,13 @@ export class RefusedLeadRecorder {
   }
 
   async #writeAll(): Promise<void> {
-    while (this.#bytes > 0 || this.#accepted.length > 0) await this.#writeBatch();
+    while (this.#bytes > 0) await this.#writeBatch();
+    await this.#removeAccepted();
   }
 
-  /** What was accepted goes first: a request that was refused after it stays. */
   async #writeBatch(): Promise<void> {
-    const accepted = this.#accepted.slice(0, MAX_ACCEPTED_PER_TRANSACTION);
-    if (accepted.length > 0) await this.#removeAccepted(accepted);
-    this.#accepted = this.#accepted.slice(accepted.length);
     const refused = this.#takeBatch();
     if (refused.length === 0) return;
-    this.#emptyAt = Number.NEGATIVE_INFINITY;
     try {
       await this.#store.record(refused);
     } catch (error) {
@@ -239,10 +237,13 @@ export class RefusedLeadRecorder {
     }
   }
 
-  async #removeAccepted(accepted: readonly AcceptedRequest[]): Promise<void> {
-    const now = this.#options.clock();
-    if (await this.#store.isEmpty()) this.#emptyAt = now;
-    else await this.#store.removeAccepted(accepted);
+  /** Nearly always, no row is kept at all. */
+  async #removeAccepted(): Promise<void> {
+    while (this.#accepted.length > 0) {
+      const accepted = this.#accepted.slice(0, MAX_ACCEPTED_PER_TRANSACTION);
+      if (!(await this.#store.isEmpty())) await this.#store.removeAccepted(accepted);
+      this.#accepted = this.#accepted.slice(accepted.length);
+    }
   }
 
   /** The companies take turns: one that still has requests is moved to the end, where the loop comes to it again. */
@@ -265,12 +266,8 @@ export class RefusedLeadRecorder {
 
   /** After a transaction that has failed. The same request may have been refused again meanwhile, or accepted. */
   #putBack(refused: RefusedLeadWithBody): void {
-    const { companyId, bodyHash, keyHash, body } = refused;
-    const isAccepted = this.#accepted.some(
-      (one) =>
-        one.companyId === companyId &&
-        (one.bodyHash === bodyHash || (keyHash !== null && one.keyHash === keyHash)),
-    );
+    const { companyId, bodyHash, body } = refused;
+    const isAccepted = this.#accepted.some((accepted) => isSuperseded(refused, accepted));
     if (isAccepted) return;
     const ofCompany = this.#queued.get(companyId) ?? new Map<string, RefusedLeadWithBody>();
     const key = `${senderText(refused)}\0${bodyHash}`;
@@ -281,6 +278,17 @@ export class RefusedLeadRecorder {
     if (!known) this.#count(companyId, body.length + ROW_BYTES);
   }
 }
+
+/** Whether the leads of a refused request were written since, as `removeAccepted` decides it. */
+const isSuperseded = (refused: RefusedLeadWithBody, accepted: AcceptedRequest): boolean =>
+  refused.companyId === accepted.companyId &&
+  refused.lastAt <= accepted.at &&
+  ((refused.bodyHash === accepted.bodyHash &&
+    refused.userId === accepted.userId &&
+    refused.source === accepted.source) ||
+    (accepted.keyHash !== null &&
+      refused.keyHash === accepted.keyHash &&
+      refused.code !== 'idempotency-key-reused'));
 
 /** Quoted texts in details are values of the body, or names that `field` has as well. */
 const QUOTED = /"(?:[^"\\]|\\.)*"?/g;

@@ -1,6 +1,7 @@
 /** Refused requests in a database. */
 import type { LeadError, ProblemCode } from '@leadtap/contract';
 import {
+  type ColumnType,
   type Dialect,
   insertSql,
   isStorable,
@@ -13,6 +14,7 @@ import {
   type TaskOptions,
 } from '../sql/sql.ts';
 import {
+  type AcceptedRequest,
   MAX_REFUSED_BYTES,
   MAX_REFUSED_LEADS,
   type RefusedLeadStore,
@@ -87,22 +89,29 @@ const HAS_NO_USER = `
 const PRUNE = `
   DELETE FROM leadtap.refused_leads AS r WHERE r.last_at < leadtap.from_ms($1) OR ${HAS_NO_USER} RETURNING 1`;
 
-/** The rows of a company, or of a sender if the condition says so, that are beyond the bounds `rows` and `bytes`: the oldest ones. */
-const dropSql = (condition: string, rows: number, bytes: number): string => `
-  DELETE FROM leadtap.refused_leads WHERE id IN (
-    SELECT b.id FROM (
-      SELECT r.id, row_number() OVER newest AS place, sum(r.bytes) OVER newest AS total
-        FROM leadtap.refused_leads AS r WHERE ${condition}
-      WINDOW newest AS (ORDER BY r.last_at DESC, r.id DESC ROWS UNBOUNDED PRECEDING)) AS b
-     WHERE b.place > ${rows} OR b.total > ${bytes})
-  RETURNING times + dropped AS dropped`;
-const DROP_OF_SENDER = dropSql(
-  `r.company_id = $1 AND r.user_id = $2 AND r.token_id = coalesce($3, '')`,
-  MAX_REFUSED_LEADS / 2,
-  MAX_REFUSED_BYTES / 2,
-);
-const DROP_OF_COMPANY = dropSql('r.company_id = $1', MAX_REFUSED_LEADS, MAX_REFUSED_BYTES);
-const COUNT_DROPPED = 'UPDATE leadtap.refused_leads SET dropped = dropped + $2 WHERE id = $1';
+/**
+ * The rows of a company that are beyond its bounds. Its users take turns, and so do the tokens of a user: one that floods, or changes its
+ * tokens, loses its own oldest rows.
+ */
+const FIND_EXCESS = `
+  SELECT f.id, f.user_id AS "userId", f.token_id AS "tokenId", f.times + f.dropped AS dropped FROM (
+    SELECT u.*, row_number() OVER fair AS place, sum(u.bytes) OVER fair AS total FROM (
+      SELECT t.*, row_number() OVER of_user AS place_of_user, sum(t.bytes) OVER of_user AS total_of_user FROM (
+        SELECT r.id, r.user_id, r.token_id, r.times, r.dropped, r.bytes, r.last_at,
+               row_number() OVER (PARTITION BY r.user_id, r.token_id ORDER BY r.last_at DESC, r.id DESC) AS place_of_token
+          FROM leadtap.refused_leads AS r WHERE r.company_id = $1) AS t
+      WINDOW of_user AS (PARTITION BY t.user_id ORDER BY t.place_of_token, t.last_at DESC, t.id DESC ROWS UNBOUNDED PRECEDING)) AS u
+    WINDOW fair AS (ORDER BY u.place_of_user, u.last_at DESC, u.id DESC ROWS UNBOUNDED PRECEDING)) AS f
+   WHERE f.place > ${MAX_REFUSED_LEADS} OR f.total > ${MAX_REFUSED_BYTES}
+      OR f.place_of_user > ${MAX_REFUSED_LEADS / 2} OR f.total_of_user > ${MAX_REFUSED_BYTES / 2}`;
+/** Of the newest row of the same token. */
+const COUNT_DROPPED = `
+  UPDATE leadtap.refused_leads SET dropped = dropped + $4 WHERE id = (
+    SELECT r.id FROM leadtap.refused_leads AS r WHERE r.company_id = $1 AND r.user_id = $2 AND r.token_id = $3
+     ORDER BY r.last_at DESC, r.id DESC LIMIT 1)`;
+/** Over at least one bound. */
+const FIND_FULL_USERS = `
+  SELECT count(*) AS rows, sum(r.bytes) AS bytes FROM leadtap.refused_leads AS r WHERE r.company_id = $1 GROUP BY r.user_id`;
 
 const WEEK_MS = 7 * 86_400_000;
 const MAX_ROWS_SUMMARIZED = 20_000;
@@ -132,18 +141,27 @@ interface SummaryRow extends SenderKey {
 const mostFrequent = (rows: readonly SummaryRow[]): SummaryRow =>
   rows.reduce((most, row) => (row.requests > most.requests ? row : most));
 
-const HASHES = { companyId: 'text', bodyHash: 'text', keyHash: 'text' } as const;
+const ACCEPTED: Record<keyof AcceptedRequest, ColumnType> = {
+  companyId: 'text',
+  userId: 'text',
+  source: 'text',
+  at: 'time',
+  bodyHash: 'text',
+  keyHash: 'text',
+};
+const IS_SAME_REQUEST = `r.user_id = k."userId" AND coalesce(r.source, '') = coalesce(k.source, '')`;
+/** With a used key, another body is refused: nothing of it was accepted. */
+const IS_SAME_ATTEMPT = "r.code <> 'idempotency-key-reused'";
 
 const prepareSql = (dialect: Dialect) => {
-  const accepted = dialect.rows('$1', HASHES);
+  const accepted = dialect.rows('$1', ACCEPTED);
   return {
     put: `${insertSql(dialect, REFUSED_LEADS)}
       ON CONFLICT (company_id, user_id, token_id, body_hash) DO UPDATE SET
         times = refused_leads.times + excluded.times,
         last_at = CASE WHEN excluded.last_at > refused_leads.last_at THEN excluded.last_at ELSE refused_leads.last_at END,
         code = excluded.code, errors = excluded.errors, media_type = excluded.media_type,
-        key_hash = coalesce(excluded.key_hash, refused_leads.key_hash)
-      RETURNING id, company_id AS "companyId", user_id AS "userId", nullif(token_id, '') AS "tokenId"`,
+        key_hash = coalesce(excluded.key_hash, refused_leads.key_hash)`,
     findUsers: `
       SELECT u.id AS "userId", u.company_id AS "companyId" FROM leadtap.users AS u WHERE ${dialect.isIn('u.id', '$1')}`,
     /** Two joins, because an OR would not use the indexes. */
@@ -151,14 +169,14 @@ const prepareSql = (dialect: Dialect) => {
       SELECT r.id FROM ${accepted} AS k ${dialect.joinEach(
         'refused_leads',
         'r',
-        'r.company_id = k."companyId" AND r.body_hash = k."bodyHash"',
+        `r.company_id = k."companyId" AND r.body_hash = k."bodyHash" AND ${IS_SAME_REQUEST} AND r.last_at <= k.at`,
         'refused_leads_by_body',
       )}
       UNION ALL
       SELECT r.id FROM ${accepted} AS k ${dialect.joinEach(
         'refused_leads',
         'r',
-        'r.company_id = k."companyId" AND r.key_hash = k."keyHash"',
+        `r.company_id = k."companyId" AND r.key_hash = k."keyHash" AND ${IS_SAME_ATTEMPT} AND r.last_at <= k.at`,
         'refused_leads_by_key',
       )}`,
     remove: `DELETE FROM leadtap.refused_leads WHERE ${dialect.isIn('id', '$1')} RETURNING 1`,
@@ -188,18 +206,27 @@ export function createRefusedLeadStore({ dialect, read, write }: SqlDatabase): R
     const known = new Set(users.map(userKey));
     const rows = refused.filter((one) => known.has(userKey(one))).map(toRow);
     if (rows.length === 0) return;
-    const kept = yield* query<SenderKey & { readonly id: string }>(sql.put, [JSON.stringify(rows)]);
-    // One row for each sender, and for each company.
-    for (const one of new Map(kept.map((row) => [senderKey(row), row])).values())
-      yield* drop(one.id, DROP_OF_SENDER, [one.companyId, one.userId, one.tokenId]);
-    for (const one of new Map(kept.map((row) => [row.companyId, row])).values())
-      yield* drop(one.id, DROP_OF_COMPANY, [one.companyId]);
+    yield* query(sql.put, [JSON.stringify(rows)]);
+    for (const companyId of new Set(rows.map((row) => row.companyId))) yield* dropExcess(companyId);
   }
 
-  function* drop(id: string, statement: string, values: readonly (string | null)[]): SqlTask<void> {
-    const rows = yield* query<{ dropped: number }>(statement, values);
-    const dropped = rows.reduce((sum, row) => sum + row.dropped, 0);
-    if (dropped > 0) yield* query(COUNT_DROPPED, [id, dropped]);
+  function* dropExcess(companyId: string): SqlTask<void> {
+    const users = yield* query<{ rows: number; bytes: number }>(FIND_FULL_USERS, [companyId]);
+    const [most, size, all, bytes] = [
+      Math.max(...users.map((user) => user.rows)),
+      Math.max(...users.map((user) => user.bytes)),
+      users.reduce((sum, user) => sum + user.rows, 0),
+      users.reduce((sum, user) => sum + user.bytes, 0),
+    ];
+    const isUserFull = most > MAX_REFUSED_LEADS / 2 || size > MAX_REFUSED_BYTES / 2;
+    if (!isUserFull && all <= MAX_REFUSED_LEADS && bytes <= MAX_REFUSED_BYTES) return;
+    const excess = yield* query<{ id: string; userId: string; tokenId: string; dropped: number }>(
+      FIND_EXCESS,
+      [companyId],
+    );
+    yield* query(sql.remove, [excess.map(({ id }) => id)]);
+    for (const { userId, tokenId, dropped } of excess)
+      yield* query(COUNT_DROPPED, [companyId, userId, tokenId, dropped]);
   }
 
   return {

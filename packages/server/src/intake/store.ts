@@ -98,6 +98,12 @@ export interface StoredRefusedLead extends RefusedLead {
 /** A request whose leads were written: what was refused of it before is not needed any more. */
 export interface AcceptedRequest extends RequestHashes {
   readonly companyId: string;
+  /** Other users may have the same body stored at another place. */
+  readonly userId: string;
+  /** Of the token: the form service decides how a body is read. */
+  readonly source: string | null;
+  /** What was refused later stays. */
+  readonly at: number;
 }
 
 /** The refused requests of a sender that are kept. */
@@ -120,7 +126,7 @@ export interface RefusedLeadStore {
   record(refused: readonly RefusedLeadWithBody[]): Promise<void>;
   /** Whether no request is kept at all. */
   isEmpty(): Promise<boolean>;
-  /** Deletes the rows of requests that were accepted: with the same body in the same company, or with the same key. */
+  /** Deletes the rows of requests that were accepted: with the same body and source of the same user, or with the same key. */
   removeAccepted(accepted: readonly AcceptedRequest[]): Promise<number>;
   /** Deletes the rows that were last sent before this time, and those of users who do not exist. */
   prune(before: number): Promise<number>;

@@ -242,6 +242,14 @@ describe('a request that is sent again', () => {
     expect((await keptOf(test)).map(({ errors }) => errors[0]?.field)).toEqual(['x']);
   });
 
+  it('stays if its key was used for another body, also when that one is sent again', async () => {
+    const test = await startIntake();
+    expect((await send(test, VALID, 'key')).status).toBe(201);
+    expect((await send(test, '{"firstName":"Other"}', 'key')).status).toBe(422);
+    expect((await send(test, VALID, 'key')).status).toBe(201);
+    expect((await keptOf(test)).map(({ code }) => code)).toEqual(['idempotency-key-reused']);
+  });
+
   it('goes before it was written, and stays if it was refused after it was accepted', async () => {
     const test = await startIntake();
     const token = await issue(test, { tokenId: 'old', endedMs: 1000 });

@@ -242,7 +242,11 @@ async function accept(context: CommandContext, flags: AcceptFlags, ids: readonly
         continue;
       }
       // Like a request that is accepted over HTTP: other rows with its body or key are the same enquiry.
-      if (!dryRun) await store.refusedLeads.removeAccepted([row]);
+      const { companyId, userId, source, bodyHash, keyHash } = row;
+      if (!dryRun)
+        await store.refusedLeads.removeAccepted([
+          { companyId, userId, source, bodyHash, keyHash, at: Math.max(clock(), row.lastAt) },
+        ]);
     }
     const verb = dryRun ? 'would be accepted' : 'accepted';
     await writeLine(stdout, `${countRequests(requests)} ${verb}: ${formatLeadCount(leads)}`);

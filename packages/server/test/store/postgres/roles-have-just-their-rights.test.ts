@@ -204,7 +204,8 @@ describe('leadtap_service', () => {
     await refusedLeads.record([refused]);
     await refusedLeads.record([refused]);
     expect(await refusedLeads.find('a')).toMatchObject({ times: 2 });
-    expect(await refusedLeads.removeAccepted([{ companyId: 'acme', bodyHash: 'b', keyHash: null }])).toBe(1);
+    const { companyId, userId, source, lastAt: at, bodyHash, keyHash } = refused;
+    expect(await refusedLeads.removeAccepted([{ companyId, userId, source, at, bodyHash, keyHash }])).toBe(1);
   });
 
   test('can be the login of a move, which keeps the stamps of deleted companies', async () => {
