@@ -189,13 +189,25 @@ export const senderChecks = [
   ),
 
   checkSenders(
-    'one is replaced when leads of another token of its user and source came after it',
-    async ({ senders }) => {
+    'one is replaced when leads of another token of its user, name and source came after it',
+    async ({ senders, store }) => {
+      const issued = {
+        userId: 'boss',
+        issuedAt: START,
+        expiresAt: START + 9,
+        scopes: ['leads:write' as const],
+      };
+      await store.recordTokens([
+        { ...issued, id: 'form a', name: 'Form A' },
+        { ...issued, id: 'form b', name: 'Form B' },
+      ]);
       const later = { lastRequestAt: START + 1, lastAcceptedAt: START + 1 };
       await senders.record([
         requests('boss', 'old', { source: 'tally' }),
         requests('boss', 'new', { source: 'tally', ...later }),
         requests('boss', 'other', { source: 'typeform' }),
+        requests('boss', 'form a', { source: 'tally' }),
+        requests('boss', 'form b', { source: 'tally', ...later }),
         requests('seller', 'of another user', { source: 'tally' }),
       ]);
       const found = await senders.list(query());

@@ -83,10 +83,11 @@ const IS_OVER = `(${isRevoked('s')} AND s.last_request_at <= leadtap.from_ms(CAS
  */
 const HAS_USER =
   "(coalesce((SELECT u.company_id FROM leadtap.users AS u WHERE u.id = s.user_id), '') = s.company_id)";
+/** A new token of a sender has the name of the old one. Two forms of a user have two names. */
 const IS_REPLACED = `EXISTS (
-  SELECT 1 FROM leadtap.senders AS o
+  SELECT 1 FROM leadtap.senders AS o LEFT JOIN leadtap.issued_tokens AS n ON n.id = o.token_id AND n.user_id = o.user_id
    WHERE o.user_id = s.user_id AND o.token_id <> s.token_id AND coalesce(o.source, '') = coalesce(s.source, '')
-     AND o.last_accepted_at > s.last_request_at)`;
+     AND coalesce(n.name, '') = coalesce(t.name, '') AND o.last_accepted_at > s.last_request_at)`;
 
 const SELECTIONS = {
   all: HAS_USER,

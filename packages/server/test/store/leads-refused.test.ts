@@ -264,6 +264,8 @@ test('leads prune and the removal of a user delete rows', async () => {
   expect(await kept()).toHaveLength(4);
   await run('leads prune --older-than 10d --company acme --yes');
   expect(await kept()).toEqual([idOf(2), idOf(3), idOf(4)]);
-  await run('user remove seller');
+  expect((await run('user remove seller')).stdout).toMatch(
+    /^1 refused request was kept: deleted with the user\.$/m,
+  );
   expect(await kept()).toEqual([idOf(2), idOf(4)]);
 });

@@ -7,6 +7,7 @@ import {
 } from '../../accounts/organisation-fields.ts';
 import type { AccessLevel, User } from '../../accounts/records.ts';
 import type { StoredCompany, UserChanges } from '../../accounts/store.ts';
+import { MAX_REFUSED_LEADS } from '../../intake/store.ts';
 import { mayPoll } from '../../leads/access.ts';
 import { printable } from '../../lib/escape.ts';
 import { addCommand } from '../command.ts';
@@ -232,11 +233,20 @@ const changedFields = (before: User, after: User): string[] =>
 const shown = (value: string | null): string => printable(value ?? 'none');
 
 async function removeUser(context: CommandContext, _options: object, id: string): Promise<void> {
-  const count = await withStore(context, async (store) => {
+  const { count, refused } = await withStore(context, async (store) => {
     const issued = await store.listTokens(id);
+    const companyId = (await store.findUser(id))?.companyId;
+    const kept =
+      companyId === undefined ? [] : await store.refusedLeads.list({ companyId, limit: MAX_REFUSED_LEADS });
     if (!(await store.removeUser(id))) throw noSuchUser(id);
-    return issued.filter(({ revokedAt }) => revokedAt === null).length;
+    return {
+      count: issued.filter(({ revokedAt }) => revokedAt === null).length,
+      refused: kept.filter(({ userId }) => userId === id).length,
+    };
   });
   const tokens = count === 1 ? '1 token was' : `${count} tokens were`;
   await writeLine(context.stdout, `User ${id} was removed, and ${tokens} revoked.`);
+  if (refused === 0) return;
+  const requests = refused === 1 ? '1 refused request was' : `${refused} refused requests were`;
+  await writeLine(context.stdout, `${requests} kept: deleted with the user.`);
 }

@@ -25,7 +25,7 @@ were stored; ACCEPTED is the number of leads and REFUSED that of refused request
 --json has id, name, tokenId, userId, companyId, source, tokenExpiresAt (null: never), lastRequestAt, lastAcceptedAt,
 lastRefusal: { at, code, fields } or null, accepted30d, refused30d, refused: { isKept, requests, firstAt, lastAt, code,
 fields } of those of the last 7 days that were neither repeated with success nor accepted nor deleted, or null,
-isRevoked, isReplaced (another token of its user and source has sent since), isInUse (it has sent within 30 days),
+isRevoked, isReplaced (another token of its user, name and source has sent since), isInUse (it has sent within 30 days),
 problems, level (good, warning, error, unknown or inactive) and message. There are names of fields, never their values.`,
     examples: ['leadtap senders', 'leadtap senders --company soleil --json'],
     run: listSenders,
