@@ -212,14 +212,15 @@ export const refusedLeadChecks = [
         companyId: 'globex',
         userId: 'rival',
         tokenId: null,
-        requests: 1,
+        ...{ kept: 1, requests: 1, dropped: 0 },
         firstAt: START,
         lastAt: now - 1,
       },
       ...{ code: 'invalid-lead', fields: ['mail'] },
     };
     const acme = {
-      ...{ companyId: 'acme', userId: 'boss', tokenId: 'form', requests: 7, firstAt: START, lastAt: now - 1 },
+      ...{ companyId: 'acme', userId: 'boss', tokenId: 'form', firstAt: START, lastAt: now - 1 },
+      ...{ kept: 3, requests: 7, dropped: 0 },
       ...{ code: 'invalid-lead', fields: ['mail'] },
     };
     const summaries = await refusedLeads.summarize({ now });

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ProblemCode } from '@leadtap/contract';
 import type { VerifiedToken } from '../accounts/records.ts';
+import { shownNames } from '../leads/shown-names.ts';
 import type { MediaType } from './body.ts';
 import { disconnectSignal } from './connections.ts';
 import {
@@ -199,19 +200,12 @@ export function requestLine(exchange: Exchange, route: string | undefined) {
   };
 }
 
-const MAX_FIELDS = 20;
-
-/** The fields that a 422 lists, so that the operator sees what a sender does wrong. Other texts than plain names are lead data. */
+/** The fields that a 422 lists, so that the operator sees what a sender does wrong. */
 function fieldsOf(problem: ProblemError | undefined): string[] | undefined {
   const errors = problem?.parts.errors?.flatMap((error) => ('field' in error ? [error.field] : []));
   if (errors === undefined || errors.length === 0) return undefined;
-  const names = errors.map((field) =>
-    field === null || PLAIN_NAME.test(field) ? (field ?? 'lead') : 'other',
-  );
-  return [...new Set(names)].slice(0, MAX_FIELDS);
+  return [...shownNames(errors.map((field) => field ?? 'lead'))];
 }
-
-const PLAIN_NAME = /^[A-Za-z][\w.-]{0,59}$/;
 
 const roundToMicroseconds = (ms: number): number => Math.round(ms * 1000) / 1000;
 

@@ -1,4 +1,5 @@
 /** Refused requests in a database. */
+import { setImmediate } from 'node:timers/promises';
 import type { LeadError, ProblemCode } from '@leadtap/contract';
 import {
   type ColumnType,
@@ -114,24 +115,24 @@ const FIND_FULL_USERS = `
   SELECT count(*) AS rows, sum(r.bytes) AS bytes FROM leadtap.refused_leads AS r WHERE r.company_id = $1 GROUP BY r.user_id`;
 
 const WEEK_MS = 7 * 86_400_000;
-const MAX_ROWS_SUMMARIZED = 20_000;
 const MAX_FIELDS = 20;
 
-/** The values: start, and company. An index of the times, or of a company, gives the newest rows without their bodies. */
-const summarizeSql = (condition: string): string => `
-  SELECT s.company_id AS "companyId", s.user_id AS "userId", nullif(s.token_id, '') AS "tokenId", s.code,
-         sum(s.times) AS requests, leadtap.to_ms(min(s.received_at)) AS "firstAt",
-         leadtap.to_ms(max(s.last_at)) AS "lastAt", max(s.id) AS newest
-    FROM (SELECT r.company_id, r.user_id, r.token_id, r.code, r.times, r.received_at, r.last_at, r.id
-            FROM leadtap.refused_leads AS r WHERE r.last_at > leadtap.from_ms($1) ${condition}
-           ORDER BY r.last_at DESC LIMIT ${MAX_ROWS_SUMMARIZED}) AS s
-   GROUP BY s.company_id, s.user_id, s.token_id, s.code ORDER BY max(s.last_at) DESC`;
-const SUMMARIZE_ALL = summarizeSql('');
-const SUMMARIZE_COMPANY = summarizeSql('AND r.company_id = $2');
+/** The values: start, and company. A company has at most 1,000 rows. */
+const SUMMARIZE = `
+  SELECT r.company_id AS "companyId", r.user_id AS "userId", nullif(r.token_id, '') AS "tokenId", r.code,
+         count(*) AS kept, sum(r.times) AS requests, sum(r.dropped) AS dropped,
+         leadtap.to_ms(min(r.received_at)) AS "firstAt", leadtap.to_ms(max(r.last_at)) AS "lastAt", max(r.id) AS newest
+    FROM leadtap.refused_leads AS r WHERE r.company_id = $2 AND r.last_at > leadtap.from_ms($1)
+   GROUP BY r.company_id, r.user_id, r.token_id, r.code ORDER BY max(r.last_at) DESC`;
+/** One after the other: the index gives each at once. */
+const NEXT_COMPANY = `
+  SELECT min(r.company_id) AS "companyId" FROM leadtap.refused_leads AS r WHERE r.company_id > $1`;
 
 interface SummaryRow extends SenderKey {
   readonly code: ProblemCode;
+  readonly kept: number;
   readonly requests: number;
+  readonly dropped: number;
   readonly firstAt: number;
   readonly lastAt: number;
   /** The id of the newest row. */
@@ -229,6 +230,32 @@ export function createRefusedLeadStore({ dialect, read, write }: SqlDatabase): R
       yield* query(COUNT_DROPPED, [companyId, userId, tokenId, dropped]);
   }
 
+  function* summarizeCompany(start: number, companyId: string): SqlTask<RefusedSummary[]> {
+    const rows = yield* query<SummaryRow>(SUMMARIZE, [start, companyId]);
+    const bySender = new Map<string, SummaryRow[]>();
+    for (const row of rows) {
+      const others = bySender.get(senderKey(row));
+      if (others) others.push(row);
+      else bySender.set(senderKey(row), [row]);
+    }
+    const senders = [...bySender.values()].map((of) => ({ of, main: mostFrequent(of) }));
+    const newest = senders.map(({ main }) => main.newest);
+    const found = yield* query<{ id: string; errors: string }>(sql.findErrors, [newest]);
+    const errors = new Map(found.map((row) => [row.id, JSON.parse(row.errors) as LeadError[]]));
+    return senders.map(({ of, main: { userId, tokenId, code, newest } }): RefusedSummary => {
+      const names = (errors.get(newest) ?? []).flatMap(({ field }) => field ?? []);
+      return {
+        ...{ companyId, userId, tokenId, code },
+        kept: of.reduce((sum, { kept }) => sum + kept, 0),
+        requests: of.reduce((sum, { requests }) => sum + requests, 0),
+        dropped: of.reduce((sum, { dropped }) => sum + dropped, 0),
+        firstAt: Math.min(...of.map(({ firstAt }) => firstAt)),
+        lastAt: Math.max(...of.map(({ lastAt }) => lastAt)),
+        fields: [...new Set(names)].slice(0, MAX_FIELDS),
+      };
+    });
+  }
+
   return {
     record: (refused) => write(() => record(refused), SHORT),
 
@@ -272,32 +299,17 @@ export function createRefusedLeadStore({ dialect, read, write }: SqlDatabase): R
     async summarize({ companyId, now }) {
       if (!isStorable(companyId ?? '')) return [];
       const start = now - WEEK_MS;
-      return read(function* () {
-        const rows =
-          companyId === undefined
-            ? yield* query<SummaryRow>(SUMMARIZE_ALL, [start])
-            : yield* query<SummaryRow>(SUMMARIZE_COMPANY, [start, companyId]);
-        const bySender = new Map<string, SummaryRow[]>();
-        for (const row of rows) {
-          const others = bySender.get(senderKey(row));
-          if (others) others.push(row);
-          else bySender.set(senderKey(row), [row]);
-        }
-        const senders = [...bySender.values()].map((of) => ({ of, main: mostFrequent(of) }));
-        const newest = senders.map(({ main }) => main.newest);
-        const found = yield* query<{ id: string; errors: string }>(sql.findErrors, [newest]);
-        const errors = new Map(found.map((row) => [row.id, JSON.parse(row.errors) as LeadError[]]));
-        return senders.map(({ of, main: { companyId, userId, tokenId, code, newest } }): RefusedSummary => {
-          const names = (errors.get(newest) ?? []).flatMap(({ field }) => field ?? []);
-          return {
-            ...{ companyId, userId, tokenId, code },
-            requests: of.reduce((sum, { requests }) => sum + requests, 0),
-            firstAt: Math.min(...of.map(({ firstAt }) => firstAt)),
-            lastAt: Math.max(...of.map(({ lastAt }) => lastAt)),
-            fields: [...new Set(names)].slice(0, MAX_FIELDS),
-          };
-        });
-      });
+      if (companyId !== undefined) return read(() => summarizeCompany(start, companyId));
+      const summaries: RefusedSummary[] = [];
+      for (let last = ''; ; ) {
+        const next = await read(() => query<{ companyId: string | null }>(NEXT_COMPANY, [last]));
+        const of = next[0]?.companyId ?? null;
+        if (of === null) return summaries;
+        summaries.push(...(await read(() => summarizeCompany(start, of))));
+        last = of;
+        // SQLite reads synchronously. Polls are answered between two companies.
+        await setImmediate();
+      }
     },
   };
 }

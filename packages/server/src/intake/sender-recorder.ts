@@ -3,8 +3,8 @@ import type { LeadError, ProblemCode } from '@leadtap/contract';
 import type { VerifiedToken } from '../accounts/records.ts';
 import { TokenBatches, type TokenEntry } from '../accounts/token-batches.ts';
 import { storableExpiry, type TokenKey } from '../accounts/token-key.ts';
+import { shownNames } from '../leads/shown-names.ts';
 import type { Clock } from '../lib/clock.ts';
-import { shownFieldNames } from './field-names.ts';
 import { dayOf } from './merge-senders.ts';
 import type { SenderRefusal, SenderStore, SenderSummary } from './sender-store.ts';
 
@@ -87,7 +87,7 @@ export class SenderRecorder {
         at,
         status,
         code,
-        fields: shownFieldNames((errors ?? []).map(({ field }) => field)),
+        fields: shownNames((errors ?? []).map(({ field }) => field)),
       };
       if (!isKept) entry.lastUnkeptAt = at;
       dayEntryOf(entry, at).refused += 1;

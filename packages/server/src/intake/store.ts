@@ -108,8 +108,11 @@ export interface AcceptedRequest extends RequestHashes {
 
 /** The refused requests of a sender that are kept. */
 export interface RefusedSummary extends SenderKey {
+  readonly kept: number;
   /** With those that were sent again. */
   readonly requests: number;
+  /** How many older ones of the sender were deleted to make room for these. */
+  readonly dropped: number;
   readonly firstAt: number;
   readonly lastAt: number;
   /** The most frequent one, and the names in its newest errors: fields, or with `no-contact` questions of the form. */
@@ -139,7 +142,7 @@ export interface RefusedLeadStore {
   }): Promise<readonly StoredRefusedLead[]>;
   find(id: string): Promise<(StoredRefusedLead & RefusedLeadWithBody) | undefined>;
   remove(ids: readonly string[]): Promise<number>;
-  /** The senders with a request of the last 7 days, the last one first. Bounded: of the newest 20,000 rows. */
+  /** The senders with a request of the last 7 days, by company. */
   summarize(query: {
     readonly companyId?: string | undefined;
     readonly now: number;

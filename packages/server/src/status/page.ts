@@ -15,7 +15,7 @@ import {
   type StatusReport,
 } from './report.ts';
 import { LOW_FREE_BYTES } from './rules.ts';
-import { describeSender } from './sender-problems.ts';
+import { describeSender, listFields } from './sender-problems.ts';
 import { countUpTo, fixOf, hostOf, nameOf, secondsSince } from './sentences.ts';
 
 const DROP = html`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M12 2s7 7.6 7 12.6A7 7 0 0 1 5 14.6C5 9.6 12 2 12 2z"/></svg>`;
@@ -185,9 +185,13 @@ function senderCells(sender: SenderStatus, report: StatusReport): Html[] {
     html`${idText(userId)} <span class="company">${nameText(companyId)}</span>`,
     lastAcceptedAt === null ? html`never` : ago(lastAcceptedAt, report),
     html`${formatCount(accepted30d)}${refused30d === 0 ? NO_HTML : badge(`${formatCount(refused30d)} refused`, sender.refused !== null)}`,
-    html`${describeSender(sender, report)?.row ?? (sender.isRevoked ? 'its token was revoked' : '')}`,
+    html`${describeSender(sender, report)?.row ?? (sender.isRevoked ? 'its token was revoked' : '')}${questionsOf(sender)}`,
   ];
 }
+
+/** The page is private: alerts and users do not have them. */
+const questionsOf = ({ refused }: SenderStatus): string =>
+  refused === null || refused.questions.length === 0 ? '' : `: ${listFields(refused.questions)}`;
 
 const WEBHOOK = 'Webhook';
 const CONSUMER_COLUMNS = ['Consumer', 'User, company', 'Last poll', 'Usual interval', 'Position', 'Waiting'];

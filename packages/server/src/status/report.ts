@@ -149,6 +149,25 @@ export interface LeadCoverage {
   readonly hasMorePlaces: boolean;
 }
 
+export interface SenderRefused {
+  /** So many requests are kept: `leadtap leads refused` has them. */
+  readonly kept: number;
+  /** The same, with those that were sent again. */
+  readonly requests: number;
+  /** Of those that are kept. */
+  readonly firstAt: string | null;
+  readonly lastAt: string;
+  /** The last one that was not kept, unless leads were accepted later. */
+  readonly unkeptAt: string | null;
+  /** Older ones that were deleted, because more were refused than are kept. */
+  readonly dropped: number;
+  /** Of those that are kept, or else of the last one. Null: of the one that was not kept, it is not known. */
+  readonly code: ProblemCode | null;
+  readonly fields: readonly string[];
+  /** The questions of a form service, for the operator alone. */
+  readonly questions: readonly string[];
+}
+
 /** A token that sends leads. Fields are their names, never their values. */
 export interface SenderStatus {
   /** Public: it does not change, and is no id of a token. */
@@ -170,16 +189,7 @@ export interface SenderStatus {
   readonly accepted30d: number;
   readonly refused30d: number;
   /** Of the last 7 days, neither repeated with success nor accepted nor deleted. */
-  readonly refused: {
-    /** Whether the bodies are kept: `leadtap leads refused` has them. */
-    readonly isKept: boolean;
-    readonly requests: number;
-    /** Null: it is not known, because the bodies are not kept. */
-    readonly firstAt: string | null;
-    readonly lastAt: string;
-    readonly code: ProblemCode;
-    readonly fields: readonly string[];
-  } | null;
+  readonly refused: SenderRefused | null;
   readonly isRevoked: boolean;
   /** Another token of its user and source has sent since. */
   readonly isReplaced: boolean;

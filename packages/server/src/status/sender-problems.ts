@@ -3,12 +3,14 @@ import { IMPORT_FIELDS, PROBLEMS, type ProblemCode } from '@leadtap/contract';
 import { tokenKeyText } from '../accounts/token-key.ts';
 import { fieldOfName } from '../leads/field-names.ts';
 import { CUSTOM_FIELD_PREFIX } from '../leads/parse-lead.ts';
+import { OTHER_NAME } from '../leads/shown-names.ts';
 import { formatDuration } from '../lib/formats.ts';
 import type { ConsumerRow, Found } from './consumer-problems.ts';
 import {
   type Facts,
   SENDER_PROBLEMS,
   type SenderProblem,
+  type SenderRefused,
   type SenderStatus,
   type StatusProblem,
 } from './report.ts';
@@ -59,26 +61,59 @@ export function describeSender(sender: SenderStatus, moment: Moment): FoundSende
 const describeRefused: DescribeSender = (sender, moment) => {
   const { refused } = sender;
   if (!refused) throw new Error('nothing of the sender was refused');
-  const { requests, firstAt, lastAt, code, fields } = refused;
-  const last = agoOf(moment, lastAt);
-  const period = firstAt === null ? '7 days' : formatDuration(secondsSince(moment, firstAt));
-  const when = requests <= 1 ? last : `in the last ${period}, the last one ${last}`;
-  const names = fields.length === 0 ? '' : `: ${listFields(fields)}`;
-  const what = `${countOf(Math.max(1, requests), 'request was', 'requests were')} refused ${when}`;
-  const row = `${what}, with ${PROBLEMS[code].status} ${code}${names}`;
-  const hint = hintOf(sender, code, fields);
+  const { code, fields } = refused;
+  const row = rowOf(refused, moment);
+  const hint = code === null ? undefined : hintOf(sender, code, fields);
+  const rest = restFixes(refused, moment);
+  const fixes = [hint?.fix, ...keptFixes(sender, refused), ...rest];
+  const userFixes = [hint?.userFix, ...keptUserFixes(refused), ...rest];
   return {
     ...{ message: `${subjectOf(sender)}: ${row}.`, row },
-    fix: `${hint.fix}${keptFix(sender, code, fields)}`,
-    userFix: `${hint.userFix} ${refused.isKept ? 'The leads are kept: the operator can accept them.' : NOT_KEPT}`,
+    fix: fixes.filter((fix) => fix !== undefined).join(' '),
+    userFix: userFixes.filter((fix) => fix !== undefined).join(' '),
   };
 };
 
-const NOT_KEPT = 'The leads were not kept: send them again.';
+/** Requests that are kept and those that are not are named apart. */
+function rowOf(refused: SenderRefused, moment: Moment): string {
+  const { kept, requests, firstAt, lastAt, unkeptAt, dropped, code, fields } = refused;
+  const ago = agoOf(moment, lastAt);
+  // The questions of a form are no fields.
+  const names = fields.length === 0 || code === 'no-contact' ? '' : `: ${listFields(fields)}`;
+  const cause = code === null ? '' : `, with ${PROBLEMS[code].status} ${code}${names}`;
+  const parts: string[] = [];
+  if (kept > 0) {
+    const period = formatDuration(secondsSince(moment, firstAt ?? lastAt));
+    const when = requests === 1 ? ago : `in the last ${period}, the last one ${ago}`;
+    parts.push(`${countOf(requests, 'request was', 'requests were')} refused ${when}${cause}`);
+    if (unkeptAt !== null) parts.push(`a request of ${agoOf(moment, unkeptAt)} was not kept`);
+  } else parts.push(`a request was refused ${ago} and not kept${cause}`);
+  if (dropped > 0)
+    parts.push(
+      `${countOf(dropped, 'more was dropped', 'more were dropped')}, because more were refused than are kept`,
+    );
+  return parts.join('; ');
+}
+
+const SEND_AGAIN = 'was refused and not kept: send it again.';
+
+function restFixes({ unkeptAt, dropped }: SenderRefused, moment: Moment): string[] {
+  const fixes: string[] = [];
+  if (unkeptAt !== null) fixes.push(`A request of ${agoOf(moment, unkeptAt)} ${SEND_AGAIN}`);
+  if (dropped > 0) fixes.push('Send again what was dropped.');
+  return fixes;
+}
+
+const areKept = ({ kept }: SenderRefused): string => countOf(kept, 'request is kept', 'requests are kept');
+
+const keptUserFixes = (refused: SenderRefused): string[] =>
+  refused.kept === 0
+    ? []
+    : [`${areKept(refused)}: the operator can accept ${refused.kept === 1 ? 'it' : 'them'}.`];
 
 const MAX_FIELDS = 5;
 
-function listFields(fields: readonly string[]): string {
+export function listFields(fields: readonly string[]): string {
   const names = fields.slice(0, MAX_FIELDS).map(inSentence);
   const others = fields.length - names.length;
   return others > 0 ? `${names.join(', ')} and ${others} more` : names.join(', ');
@@ -94,7 +129,7 @@ const NEW_TOKEN = 'Ask the operator for a new token, and put it into the sender.
 /** About this code and these fields. */
 function hintOf(sender: SenderStatus, code: ProblemCode, fields: readonly string[]): Hint {
   // Without its service, the command cannot be named.
-  if (code === 'no-contact' && sender.source !== null) return contactHint(sender, fields);
+  if (code === 'no-contact' && sender.source !== null) return contactHint(sender);
   switch (code) {
     case 'token-expired':
       return {
@@ -125,9 +160,8 @@ function hintOf(sender: SenderStatus, code: ProblemCode, fields: readonly string
   }
 }
 
-function contactHint(sender: SenderStatus, questions: readonly string[]): Hint {
-  const answers = questions.length === 0 ? 'its answers' : `the answers to ${listFields(questions)}`;
-  const cause = `No name, e-mail address or phone number was found in ${answers}.`;
+function contactHint(sender: SenderStatus): Hint {
+  const cause = 'No name, e-mail address or phone number was found in its answers.';
   return {
     fix: `${cause} Put a token into the form that has the field of a question: ${issueCommand(sender, ' --map QUESTION=email')}.`,
     userFix: `${cause} Ask the operator for a token that has the field of a question, such as \`email\`, and put it into the form.`,
@@ -140,12 +174,15 @@ const isLeadField = (field: string): boolean =>
 const PLACES = ['companyId', 'branchId', 'departmentId', 'statusValue'];
 
 function fieldsHint({ source }: SenderStatus, fields: readonly string[]): string {
-  const unknown = fields.filter((field) => !isLeadField(field));
+  const unknown = fields.filter((field) => !isLeadField(field) && field !== OTHER_NAME);
   const wrong = fields.filter((field) => isLeadField(field) && !PLACES.includes(field));
   const places = fields.filter((field) => PLACES.includes(field));
   const hints = [
     unknown.length > 0 && source === null
       ? `Leadtap has no field ${listFields(unknown)}: rename it in the sender${suggestionFor(unknown)}, or send it in \`customFields\`.`
+      : undefined,
+    fields.includes(OTHER_NAME) && source === null
+      ? 'A name in the body is no field and may be a value, so it is not shown: correct it in the sender.'
       : undefined,
     wrong.length > 0
       ? `The values of ${listFields(wrong)} are not valid: correct them in the sender.`
@@ -162,15 +199,26 @@ function suggestionFor([first = '']: readonly string[]): string {
   return field === undefined ? '' : ` to \`${field}\``;
 }
 
-function keptFix({ refused, tokenId }: SenderStatus, code: ProblemCode, fields: readonly string[]): string {
-  if (!refused?.isKept) return ` ${NOT_KEPT}`;
-  const [unknown] = code === 'invalid-lead' ? fields.filter((field) => !isLeadField(field)) : [];
-  const field = unknown === undefined ? '' : (fieldOfName(unknown) ?? `${CUSTOM_FIELD_PREFIX}${unknown}`);
-  const maps = unknown === undefined ? [] : [inCommand(`${unknown}=${field}`, 'NAME=FIELD')];
+function keptFixes({ tokenId }: SenderStatus, refused: SenderRefused): string[] {
+  const { kept, code, fields } = refused;
+  if (kept === 0) return [];
+  const maps =
+    code === 'invalid-lead'
+      ? fields
+          .filter((name) => !isLeadField(name))
+          .slice(0, 1)
+          .map(mapOf)
+      : [];
   if (code === 'no-contact') maps.push('QUESTION=email');
   const map = maps.map((one) => ` --map ${one}`).join('');
   const accept = `leadtap leads refused accept --all --sender ${inCommand(tokenId ?? 'ID', 'ID')}${map}`;
-  return ` The leads are kept: \`leadtap leads refused list\` shows them, \`${accept}\` stores them.`;
+  const them = kept === 1 ? 'it' : 'them';
+  return [`${areKept(refused)}: \`leadtap leads refused list\` shows ${them}, \`${accept}\` stores ${them}.`];
+}
+
+function mapOf(name: string): string {
+  if (name === OTHER_NAME) return 'NAME=email';
+  return inCommand(`${name}=${fieldOfName(name) ?? `${CUSTOM_FIELD_PREFIX}${name}`}`, 'NAME=FIELD');
 }
 
 /** With the same scope and source as before. */

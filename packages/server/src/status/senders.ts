@@ -4,7 +4,6 @@ import { setImmediate } from 'node:timers/promises';
 import { PROBLEMS } from '@leadtap/contract';
 import type { AccountStore } from '../accounts/store.ts';
 import { tokenKeyText } from '../accounts/token-key.ts';
-import { shownFieldNames } from '../intake/field-names.ts';
 import { dayOf, firstDayOf } from '../intake/merge-senders.ts';
 import {
   type ListedSender,
@@ -13,12 +12,14 @@ import {
   type SenderStore,
 } from '../intake/sender-store.ts';
 import type { RefusedLeadStore, RefusedSummary, SenderKey } from '../intake/store.ts';
+import { shownNames, shownQuestions } from '../leads/shown-names.ts';
 import { type Clock, toIso, toIsoOrNull } from '../lib/clock.ts';
 import { isInLastDays } from './consumers.ts';
 import {
   NO_SENDERS,
   SENDER_PROBLEMS,
   type SenderProblem,
+  type SenderRefused,
   type SenderStatus,
   type SendersStatus,
 } from './report.ts';
@@ -79,7 +80,7 @@ const unrecordedSender = (
 ): ListedSender => ({
   ...{ companyId, userId, tokenId, name, source: null, tokenExpiresAt: null, tokenIssuedAt: null },
   ...{ firstRequestAt: firstAt, lastRequestAt: lastAt, lastAcceptedAt: null, lastUnkeptAt: null },
-  lastRefusal: { at: lastAt, status: PROBLEMS[code].status, code, fields: shownFieldNames(fields) },
+  lastRefusal: { at: lastAt, status: PROBLEMS[code].status, code, fields: shownNames(fields) },
   days: [[dayOf(lastAt), 0, requests]],
   ...{ isRevoked: false, isReplaced: false },
 });
@@ -119,7 +120,7 @@ function toStatus(sender: ListedSender, kept: RefusedSummary | undefined, now: n
     lastRequestAt: toIso(sender.lastRequestAt),
     lastAcceptedAt: toIsoOrNull(sender.lastAcceptedAt),
     lastRefusal: lastRefusal && {
-      ...{ at: toIso(lastRefusal.at), code: lastRefusal.code, fields: lastRefusal.fields },
+      ...{ at: toIso(lastRefusal.at), code: lastRefusal.code, fields: shownNames(lastRefusal.fields) },
     },
     accepted30d: days.reduce((sum, [, accepted]) => sum + accepted, 0),
     refused30d: days.reduce((sum, [, , count]) => sum + count, 0),
@@ -134,22 +135,28 @@ function refusedOf(
   sender: ListedSender,
   kept: RefusedSummary | undefined,
   now: number,
-): SenderStatus['refused'] {
+): SenderRefused | null {
+  const { lastRefusal, lastUnkeptAt, lastAcceptedAt, source } = sender;
+  const isOpen = (at: number | null): at is number =>
+    at !== null && now - at <= REFUSED_MS && (lastAcceptedAt === null || lastAcceptedAt < at);
+  const unkeptAt = isOpen(lastUnkeptAt) ? toIso(lastUnkeptAt) : null;
   if (kept) {
-    const { requests, firstAt, lastAt, code } = kept;
-    const times = { firstAt: toIso(firstAt), lastAt: toIso(lastAt) };
-    return { isKept: true, requests, ...times, code, fields: shownFieldNames(kept.fields) };
+    const { requests, firstAt, lastAt, code, fields, dropped } = kept;
+    const questions = code === 'no-contact' && source !== null ? shownQuestions(fields) : [];
+    const times = { firstAt: toIso(firstAt), lastAt: toIso(lastAt), unkeptAt };
+    return { kept: kept.kept, requests, ...times, dropped, code, fields: shownNames(fields), questions };
   }
-  const { lastRefusal, lastUnkeptAt, lastAcceptedAt } = sender;
-  if (!lastRefusal || lastUnkeptAt === null || now - lastUnkeptAt > REFUSED_MS) return null;
-  if (lastAcceptedAt !== null && lastAcceptedAt >= lastUnkeptAt) return null;
-  const firstDay = toIso(now - REFUSED_MS).slice(0, 10);
-  const requests = sender.days.reduce((sum, [day, , refused]) => sum + (day >= firstDay ? refused : 0), 0);
-  const { code, fields } = lastRefusal;
-  return { isKept: false, requests, firstAt: null, lastAt: toIso(lastUnkeptAt), code, fields };
+  const none = { kept: 0, requests: 0, firstAt: null, questions: [] };
+  if (unkeptAt === null) return null;
+  // A later one may have been kept, and accepted by the operator.
+  const cause =
+    lastRefusal?.at === lastUnkeptAt
+      ? { code: lastRefusal.code, fields: shownNames(lastRefusal.fields) }
+      : { code: null, fields: [] };
+  return { ...none, ...cause, lastAt: unkeptAt, unkeptAt, dropped: 0 };
 }
 
-function problemsOf(sender: ListedSender, refused: SenderStatus['refused'], now: number): SenderProblem[] {
+function problemsOf(sender: ListedSender, refused: SenderRefused | null, now: number): SenderProblem[] {
   const { tokenIssuedAt, tokenExpiresAt, lastRequestAt, isRevoked, isReplaced } = sender;
   const problems: SenderProblem[] = [];
   if (refused) problems.push('leads-refused');

@@ -1,6 +1,7 @@
+import { hash } from 'node:crypto';
 import { Senders } from '@leadtap/contract/schemas';
 import { Errors } from 'typebox/value';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import {
   type SendOptions,
   sendBody,
@@ -11,6 +12,7 @@ import {
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import type { TestService } from '../../../testing/harness/service.ts';
 import type { SenderRecorder } from '../../src/intake/sender-recorder.ts';
+import { terminal } from '../cli/terminal.ts';
 import { iso } from '../consumers/support/consumers.ts';
 
 const LEAD = { firstName: 'Ada', email: 'ada@example.com' };
@@ -64,7 +66,7 @@ it('a request is listed at once: accepted leads, refused requests, and the names
   });
   expect(sender?.message).toMatch(/^1 request was refused 1 s ago, with 422 invalid-lead: email, telefon/);
   expect(sender?.fix).toContain('telefon');
-  expect(sender?.fix).toContain('The leads are kept: the operator can accept them.');
+  expect(sender?.fix).toContain('1 request is kept: the operator can accept it.');
   // Its leads are stored, or not needed.
   await service.store.refusedLeads.remove(
     (await service.store.refusedLeads.list({ limit: 9 })).map(({ id }) => id),
@@ -141,6 +143,76 @@ it('a token that was refused with 401 counts if it has expired, or was issued he
     'expired token-expired',
     'revoked token-revoked',
   ]);
+});
+
+/** A name, and whether it is shown. */
+const NAMES: readonly (readonly [name: string, isShown: boolean])[] = [
+  ['telefon', true],
+  ['Téléphone', true],
+  ['utm_source-2.b', true],
+  ['phone1_33612345888_MarieCurie', false],
+  ['GB29NWBK60161331926819', false],
+  ['06.12.34.56.78', false],
+  ['patient HIV positive Marie Curie', false],
+  ['marie@example.com', false],
+  [`a${'b'.repeat(40)}`, false],
+];
+
+it('names that may be values are shown nowhere: log, senders, status, list of refused requests', async () => {
+  const lines: string[] = [];
+  const service = await startIntake({ logTo: { write: (line) => void lines.push(line) } });
+  const shown = NAMES.flatMap(([name, isShown]) => (isShown ? [name] : []));
+  const lead = Object.fromEntries(NAMES.map(([name]) => [name, 'x']));
+  const customFields = { shoe_size: {}, 'Marie Curie': {} };
+  expect((await sendLeads(service, { ...lead, customFields }, { tokenId: 'web' })).status).toBe(422);
+  await recorderOf(service).flush();
+  await service.service.refusedLeads.flush();
+  const run = (command: string) =>
+    terminal().run(command, { env: { ...service.database.env, LEADTAP_INTAKE: 'on' } });
+  const outputs = {
+    api: JSON.stringify(await sendersOf(service)),
+    senders: (await run('senders --json')).stdout,
+    doctor: (await run('doctor --json')).stdout,
+    list: (await run('leads refused list')).stdout,
+    listJson: (await run('leads refused list --json')).stdout,
+    log: await vi.waitFor(() => {
+      const line = lines.find((text) => text.includes('"msg":"request"') && text.includes('/leads'));
+      if (line === undefined) throw new Error('not written yet');
+      return line;
+    }),
+  };
+  for (const [output, text] of Object.entries(outputs)) {
+    for (const name of ['telefon', 'other']) expect(text, output).toContain(name);
+    expect(text, output).not.toMatch(/Marie|positive|GB29|06\.12|bbbb|3361/);
+  }
+  for (const output of ['api', 'senders', 'list', 'listJson', 'log'] as const)
+    for (const name of shown) expect(outputs[output], output).toContain(name);
+});
+
+it('a sender of which older requests were deleted to make room has an error that counts them', async () => {
+  const service = await startIntake();
+  const { refusedLeads } = service.store;
+  expect((await sendLeads(service, { nick: 'Ada' }, { tokenId: 'web' })).status).toBe(422);
+  await service.service.refusedLeads.flush();
+  const [row] = await refusedLeads.list({ limit: 1 });
+  const found = row && (await refusedLeads.find(row.id));
+  if (!found) throw new Error('the request is not kept');
+  const { bytes: _, dropped: __, sender: ___, ...given } = found;
+  await refusedLeads.record(
+    Array.from({ length: 501 }, (_, index) => {
+      const body = Buffer.from(`{"nick":${index}}`);
+      return { ...given, id: `${given.id}-${index}`, body, bodyHash: hash('sha256', body) };
+    }),
+  );
+  expect(await sendersOf(service)).toMatchObject([
+    {
+      level: 'error',
+      message: expect.stringMatching(/^500 requests were refused .+; 2 more were dropped, because/),
+      fix: expect.stringMatching(/500 requests are kept: .+ Send again what was dropped\.$/),
+    },
+  ]);
+  await refusedLeads.remove((await refusedLeads.list({ limit: 1000 })).map(({ id }) => id));
+  expect(await sendersOf(service)).toMatchObject([{ level: 'unknown', fix: null }]);
 });
 
 it('what was recorded is written when the service stops, and a database that fails does not fail a request', async () => {

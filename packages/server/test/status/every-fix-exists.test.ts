@@ -93,13 +93,16 @@ const refused = (
   rest: Partial<SenderStatus> = {},
 ): SenderStatus =>
   sender({
-    refused: { isKept: false, requests: 1, firstAt: null, lastAt: YESTERDAY, code, fields },
+    refused: {
+      ...{ kept: 0, requests: 0, firstAt: null, lastAt: YESTERDAY, unkeptAt: YESTERDAY, dropped: 0 },
+      ...{ code, fields, questions: [] },
+    },
     ...{ problems: ['leads-refused'], ...rest },
   });
 
 const keptOf = (one: SenderStatus): SenderStatus => ({
   ...one,
-  refused: one.refused && { ...one.refused, isKept: true, requests: 3, firstAt: YESTERDAY },
+  refused: one.refused && { ...one.refused, kept: 2, requests: 3, firstAt: YESTERDAY, unkeptAt: null },
 });
 
 const withSender = (one: SenderStatus): Facts =>
@@ -185,7 +188,8 @@ const PROBLEMS: readonly StatusProblem[] = [
   ),
   facts({ consumers: null }),
   ...PROBLEM_CODES.map((code) => withSender(refused(code, []))),
-  withSender(refused('invalid-lead', ['telefon', 'email', 'branchId'])),
+  withSender(refused('invalid-lead', ['telefon', 'email', 'branchId', 'other'])),
+  withSender(keptOf(refused('invalid-lead', ['other']))),
   withSender(refused('token-expired', [], { source: 'tally' })),
   ...['invalid-lead' as const, 'token-expired' as const, 'no-contact' as const].map((code) =>
     withSender(keptOf(refused(code, ['telefon'], { source: 'tally' }))),
@@ -215,17 +219,23 @@ describe('what the status page tells to do', () => {
       ).toBe('The clock was set back since the last polls: waiting for 1 consumer to poll.');
   });
 
-  it('names the questions of a form without a contact, and the option that maps them', () => {
+  it('names the option that maps the questions of a form without a contact, and no question', () => {
     const one = keptOf(refused('no-contact', ['Wie heissen Sie', 'Ihr Dach'], { source: 'tally' }));
     const { problems } = diagnose(withSender(one));
     const found = problems.find(({ kind }) => kind === 'leads-refused');
     expect(found?.fix).toBe(
-      'No name, e-mail address or phone number was found in the answers to Wie heissen Sie, Ihr Dach. ' +
+      'No name, e-mail address or phone number was found in its answers. ' +
         'Put a token into the form that has the field of a question: `leadtap token issue --user boss --source tally --name web-form --map QUESTION=email`. ' +
-        'The leads are kept: `leadtap leads refused list` shows them, `leadtap leads refused accept --all --sender token-2 --map QUESTION=email` stores them.',
+        '2 requests are kept: `leadtap leads refused list` shows them, `leadtap leads refused accept --all --sender token-2 --map QUESTION=email` stores them.',
     );
-    expect(describeSender(one, facts())?.userFix).toMatch(
-      /Wie heissen Sie, Ihr Dach\. Ask the operator for a token/,
+    expect(describeSender(one, facts())?.userFix).toMatch(/in its answers\. Ask the operator for a token/);
+  });
+
+  it('names requests that are kept and those that are not apart', () => {
+    const one = keptOf(refused('invalid-lead', ['telefon']));
+    const both = { ...one, refused: one.refused && { ...one.refused, unkeptAt: YESTERDAY } };
+    expect(describeSender(both, facts())?.userFix).toMatch(
+      /2 requests are kept: the operator can accept them\. A request of .+ ago was refused and not kept: send it again\.$/,
     );
   });
 

@@ -198,7 +198,7 @@ const SITUATIONS: readonly Situation[] = [
   {
     name: 'a revoked token still sends',
     ...{ expected: ['leads-refused error'], wasGreen: true, ...INTAKE_ON },
-    says: /1 request was refused 0 s ago, with 401 token-revoked\.$/,
+    says: /a request was refused 0 s ago and not kept, with 401 token-revoked\.$/,
     arrange: async (world) => {
       const send = await world.sender('form');
       await world.service.store.revokeToken('form');

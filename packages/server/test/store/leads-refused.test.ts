@@ -92,6 +92,17 @@ test('list has names of fields and no values; show has the body', async () => {
   });
 });
 
+test('list has the questions of a form service, without addresses and numbers', async () => {
+  const questions = ['Wie heissen Sie?', 'call 0612345678', 'ada@example.com'];
+  const errors = questions.map((field) => ({ index: 0, field, detail: 'is no name' }));
+  const { run } = await terminalWith(
+    refused(1, '{"a":1}', { code: 'no-contact', source: 'tally', errors }),
+    refused(2, '{"b":1}', { code: 'no-contact', errors }),
+  );
+  const rows = (await run('leads refused list')).stdout.split('\n').map((line) => line.split(/ {2,}/)[5]);
+  expect(rows).toEqual(['FIELDS', 'Wie heissen Sie?, other', 'other', undefined]);
+});
+
 describe('accept', () => {
   test('stores all leads of a request or none, with --map, and says what to do about the others', async () => {
     const both = '[{"firstName":"Ada","mail":"a@example.com"},{"firstName":"Ben","email":"b@"}]';

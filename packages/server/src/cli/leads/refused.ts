@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { type AcceptOutcome, acceptRefused } from '../../intake/accept-refused.ts';
 import type { RefusedLeadWithBody, StoredRefusedLead } from '../../intake/store.ts';
 import { fieldProblem } from '../../leads/parse-lead.ts';
+import { shownNames, shownQuestions } from '../../leads/shown-names.ts';
 import { toIso } from '../../lib/clock.ts';
 import { escapeJson, printable } from '../../lib/escape.ts';
 import { formatDuration } from '../../lib/formats.ts';
@@ -35,7 +36,7 @@ export function registerRefused(leads: Command, context: CommandContext): void {
     help: `
 POST /leads keeps requests that it refuses: with invalid leads, an expired token, or a token without the scope leads:write.
 They are kept for 30 days, at most 1,000 and 16 MiB for each company, the newest. A row is deleted when the same body or
-Idempotency-Key is accepted later. The list has names of fields, and no values; \`leadtap leads refused show\` has those.`,
+Idempotency-Key is accepted later. The list has names of fields, and no values; a name that may be a value is "other". \`leadtap leads refused show\` has all.`,
     examples: ['leadtap leads refused list', 'leadtap leads refused list --company soleil --json'],
     run: listRefused,
   });
@@ -112,11 +113,16 @@ const listRefused = (context: CommandContext, { company, json }: ListFlags): Pro
       }
     }
     const count = await printList(stdout, pages(), json, {
-      toJson,
+      toJson: listedJson,
       headings: ['ID', 'LAST', 'TIMES', 'SENDER', 'CODE', 'FIELDS', 'COMPANY'],
       toRow: (row) => [
         ...[row.id, `${formatDuration((clock() - row.lastAt) / 1000)} ago`, String(row.times)],
-        ...[row.sender ?? row.tokenId ?? row.userId, row.code, fieldsOf(row.errors), row.companyId],
+        ...[
+          row.sender ?? row.tokenId ?? row.userId,
+          row.code,
+          shownIn(row, row.errors).join(', ') || null,
+          row.companyId,
+        ],
       ],
     });
     if (json) return;
@@ -128,8 +134,19 @@ const listRefused = (context: CommandContext, { company, json }: ListFlags): Pro
       );
   });
 
-const fieldsOf = (errors: readonly LeadError[]): string | null =>
-  [...new Set(errors.map(({ field }) => field ?? 'lead'))].join(', ') || null;
+/** The questions of a form service are sentences. */
+const shownIn = ({ code, source }: StoredRefusedLead, errors: readonly LeadError[]): readonly string[] => {
+  const names = errors.map(({ field }) => field ?? 'lead');
+  return code === 'no-contact' && source !== null ? shownQuestions(names) : shownNames(names);
+};
+
+const listedJson = (row: StoredRefusedLead) => ({
+  ...toJson(row),
+  errors: row.errors.map((error) => ({
+    ...error,
+    field: error.field === null ? null : (shownIn(row, [error])[0] ?? null),
+  })),
+});
 
 const toJson = (row: StoredRefusedLead) => ({
   ...{ id: row.id, companyId: row.companyId, tokenId: row.tokenId, sender: row.sender, source: row.source },

@@ -886,13 +886,11 @@ export const SITUATIONS: readonly Situation[] = [
     claims: {
       light: 'red',
       healthy: false,
-      summary: 'form (user boss): 1 request was refused 2 min ago, with 422 no-contact: Which colour?.',
+      summary: 'form (user boss): 1 request was refused 2 min ago, with 422 no-contact.',
       problems: ['leads-refused error'],
       consumers: { make: 'active good' },
-      senders: { form: 'error: 0 accepted, 1 refused: no-contact Which colour?' },
-      alerts: [
-        'error: form (user boss): 1 request was refused 2 min ago, with 422 no-contact: Which colour?.',
-      ],
+      senders: { form: 'error: 0 accepted, 1 refused: no-contact other' },
+      alerts: ['error: form (user boss): 1 request was refused 2 min ago, with 422 no-contact.'],
     },
   },
   {
@@ -911,6 +909,53 @@ export const SITUATIONS: readonly Situation[] = [
       summary: 'The only lead since Monday reached an automation. The only consumer polls as usual.',
       consumers: { make: 'active good' },
       senders: { form: 'unknown: 0 accepted, 1 refused: invalid-lead vorname' },
+    },
+  },
+  {
+    name: 'refused at the door: two requests are kept, and a larger one is not',
+    async setUp(world) {
+      const make = await world.established('make');
+      const form = await world.token('form', 'boss', { scopes: ['leads:write'] });
+      for (const vorname of ['Ada', 'Ben', 'x'.repeat(65_536)])
+        expect((await world.post([{ vorname }], form)).status).toBe(422);
+      await make.polls(2);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      summary:
+        'form (user boss): 2 requests were refused in the last 2 min, the last one 2 min ago, with 422 invalid-lead: vorname; a request of 2 min ago was not kept.',
+      problems: ['leads-refused error'],
+      consumers: { make: 'active good' },
+      senders: { form: 'error: 0 accepted, 3 refused: invalid-lead vorname' },
+      alerts: [
+        'error: form (user boss): 2 requests were refused in the last 2 min, the last one 2 min ago, with 422 invalid-lead: vorname; a request of 2 min ago was not kept.',
+      ],
+    },
+  },
+  {
+    name: 'refused at the door: the kept requests were accepted by the operator, a larger one was not kept',
+    async setUp(world) {
+      const make = await world.established('make');
+      const form = await world.token('form', 'boss', { scopes: ['leads:write'] });
+      for (const vorname of ['Ada', 'Ben', 'x'.repeat(65_536)])
+        expect((await world.post([{ vorname }], form)).status).toBe(422);
+      await world.service.service.refusedLeads.flush();
+      const { code } = await world.command('leads refused accept --all --map vorname=firstName');
+      expect(code).toBe(0);
+      await make.polls(2);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      summary:
+        'form (user boss): a request was refused 2 min ago and not kept, with 422 invalid-lead: vorname.',
+      problems: ['leads-refused error'],
+      consumers: { make: 'active good' },
+      senders: { form: 'error: 0 accepted, 3 refused: invalid-lead vorname' },
+      alerts: [
+        'error: form (user boss): a request was refused 2 min ago and not kept, with 422 invalid-lead: vorname.',
+      ],
     },
   },
   {
