@@ -22,7 +22,7 @@ import type { WatchReserved } from '../lib/reserved.ts';
 import { INTAKE_LEAD_POLICIES, INTAKE_POLICIES, type Limiter, MemoryLimiter } from '../limits/limiter.ts';
 import { StoreUnavailableError } from '../sql/errors.ts';
 import { type IntakeOutcome, receiveLeads } from './accept.ts';
-import { idempotencyKeyOf, LEADS_BODY, type Upload, UploadBudget } from './body.ts';
+import { idempotencyKeyOf, LEADS_BODY, parseWebhook, type Upload, UploadBudget } from './body.ts';
 import { parseContent } from './content.ts';
 import { isKeptProblem, MAX_KEPT_BYTES, type RefusedLeadRecorder } from './refused-leads.ts';
 import type { RefusedLeads, SenderRecorder } from './sender-recorder.ts';
@@ -239,9 +239,12 @@ export function createIntakeEndpoint(
     let upload: Upload | undefined;
     try {
       const rule = { ...LEADS_BODY, maxBytes: MAX_KEPT_BYTES };
-      requireBody(request, rule);
+      const mediaType = requireBody(request, rule) ?? 'application/json';
       upload = uploadBudget.open(`${REJECTED}${userId}`, declared ?? MAX_KEPT_BYTES, request.complete);
       const body = await readBody(exchange, rule);
+      if (body.length > MAX_BYTES_DECODED_AT_ONCE) await takeTurn();
+      // Throws 400 or 415 for a body that would never be accepted.
+      await parseWebhook(mediaType, body, typeOf(request));
       // The token may have been revoked while the body arrived.
       const user = await findUser();
       if (!user) return problem;
@@ -252,7 +255,7 @@ export function createIntakeEndpoint(
         problem,
       );
     } catch (error) {
-      // A body that cannot be read, or not now: the answer is the one that it is without it.
+      // A body that cannot be parsed, or cannot be read now: the answer is the one that it is without it.
       if (error instanceof ProblemError) return problem;
       throw error;
     } finally {

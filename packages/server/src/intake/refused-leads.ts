@@ -102,7 +102,7 @@ export class RefusedLeadRecorder {
   }
 
   #add({ companyId, token, body, mediaType, idempotencyKey }: SentRequest, problem: ProblemError): boolean {
-    if (!this.mayKeep(body.length) || !MEDIA_TYPE.test(mediaType)) return false;
+    if (body.length === 0 || !this.mayKeep(body.length) || !MEDIA_TYPE.test(mediaType)) return false;
     const sender = { companyId, ...tokenKeyOf(token) };
     const ofCompany = this.#queued.get(companyId) ?? new Map<string, RefusedLeadWithBody>();
     const now = this.#options.clock();

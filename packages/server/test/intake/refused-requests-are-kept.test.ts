@@ -37,13 +37,13 @@ const issue = (
 async function post(
   { url }: TestService,
   token: string,
-  body: string,
+  body: string | Buffer,
   headers: Readonly<Record<string, string>> = {},
 ) {
   const answer = await fetch(`${url}${LEADS_PATH}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
-    body,
+    body: typeof body === 'string' ? body : new Uint8Array(body),
   });
   const { code, detail = '' } = (await answer.json()) as { readonly code?: string; readonly detail?: string };
   return { status: answer.status, code, saysKept: detail.endsWith(` ${KEPT_DETAIL}`) };
@@ -60,15 +60,31 @@ const INVALID = '{"firstName":"Ada","mail":"ada@example.com"}';
 const VALID = '{"firstName":"Ada"}';
 const bodyOf = (bytes: number): string => `{"mail":"${'x'.repeat(bytes - 11)}"}`;
 
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
+
+/** Bodies that are refused with every token, whatever the operator does. */
+const NEVER_ACCEPTED: readonly (readonly [string, string | Buffer, Readonly<Record<string, string>>])[] = [
+  ['no body', '', {}],
+  ['an empty form', '', FORM],
+  ['JSON that is cut off', '{"firstName":"Ada"', {}],
+  ['bytes that are no UTF-8', Buffer.from('{"firstName":"Zo\xeb"}', 'latin1'), {}],
+  ['bytes of a form that are no UTF-8', Buffer.from('firstName=Zo\xeb', 'latin1'), FORM],
+  ['a form that is not well-formed', 'firstName=%', FORM],
+  ['JSON as a form', VALID, FORM],
+  ['no multipart form', 'x', { 'content-type': 'multipart/form-data; boundary=xyz' }],
+];
+
 /** Token, body, headers, status, code, and whether it is kept. */
-const REQUESTS: readonly (readonly [
+type Request = readonly [
   name: string,
   token: Token,
-  body: string,
+  body: string | Buffer,
   headers: Readonly<Record<string, string>>,
   outcome: string,
   isKept: boolean,
-])[] = [
+];
+
+const REQUESTS: readonly Request[] = [
   ['an unknown field', {}, INVALID, {}, '422 invalid-lead', true],
   [
     'a place outside of the access level',
@@ -100,7 +116,20 @@ const REQUESTS: readonly (readonly [
     '401 token-expired',
     false,
   ],
-  ['an expired token with bytes that are no text', { endedMs: 1000 }, '\0"', {}, '401 token-expired', true],
+  [
+    'an expired token with a form that contains NUL',
+    { endedMs: 1000 },
+    'a=\0"',
+    FORM,
+    '401 token-expired',
+    true,
+  ],
+  ...[{ endedMs: 1000 }, { scopes: ['leads:read' as const] }].flatMap((token) =>
+    NEVER_ACCEPTED.map(([name, body, headers]): Request => {
+      const outcome = token.scopes ? '403 insufficient-scope' : '401 token-expired';
+      return [`${name}: ${outcome}`, token, body, headers, outcome, false];
+    }),
+  ),
   [
     'an expired token with another media type',
     { endedMs: 1000 },
@@ -118,6 +147,7 @@ const REQUESTS: readonly (readonly [
     '404 user-not-found',
     false,
   ],
+  ['an empty form', {}, '', FORM, '422 invalid-lead', false],
   ['text that is no JSON', {}, '{', {}, '400 malformed-request', false],
   ['another media type', {}, VALID, { 'content-type': 'text/plain' }, '415 unsupported-media-type', false],
   ['a malformed key', {}, INVALID, { 'idempotency-key': 'é' }, '400 malformed-request', false],
@@ -146,7 +176,7 @@ describe('a refused request', () => {
     });
     const found = await service().store.refusedLeads.find(row.id);
     expect(found?.body.toString()).toBe(body);
-    expect(found?.mediaType).toBe('application/json');
+    expect(found?.mediaType).toBe(headers['content-type'] ?? 'application/json');
   });
 
   it('keeps names of fields, and no value in its errors', async () => {
