@@ -7,7 +7,7 @@ import type { LeadInput } from '../leads/record.ts';
 import type { WrittenLead } from '../leads/store.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type ReceiveOptions, receiveLeads } from './accept.ts';
-import { LEADS_BODY } from './body.ts';
+import { mediaTypeOf } from './body.ts';
 import { parseContent } from './content.ts';
 import type { RefusedLeadWithBody } from './store.ts';
 
@@ -79,8 +79,7 @@ function parseSent(
   map: AcceptOptions['map'],
   options: Parameters<typeof parseContent>[2],
 ) {
-  const name = contentType.split(';', 1)[0]?.trim().toLowerCase();
-  const mediaType = LEADS_BODY.mediaTypes.find((accepted) => accepted === name) ?? 'application/json';
+  const mediaType = mediaTypeOf(contentType);
   const tokenSource = source === null ? undefined : { name: source, map: { ...answerMap, ...map } };
   return parseContent({ bytes, mediaType, contentType }, tokenSource, { ...options, names: map });
 }

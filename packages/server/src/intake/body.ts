@@ -16,6 +16,12 @@ export const LEADS_BODY: BodyRule = {
   maxBytes: MAX_INTAKE_BYTES,
 };
 
+/** Of a request whose header was accepted. */
+export const mediaTypeOf = (contentType: string): MediaType => {
+  const name = contentType.split(';', 1)[0]?.trim().toLowerCase();
+  return LEADS_BODY.mediaTypes.find((accepted) => accepted === name) ?? 'application/json';
+};
+
 /** Throws 400 for a key that cannot be used. Undefined if the client sent none. */
 export function idempotencyKeyOf(request: IncomingMessage): string | undefined {
   if (isHeaderRepeated(request, 'idempotency-key'))
@@ -88,7 +94,8 @@ export async function parseWebhook(
 
 type FormField = readonly [name: string, value: string];
 
-const readFields = async (
+/** The fields of a form, in their order. Throws 400 or 415. */
+export const readFields = async (
   mediaType: MediaType,
   bytes: Buffer,
   contentType: string,

@@ -26,16 +26,11 @@ import {
 const LEADS_PER_SCAN = 5000;
 
 const COLUMNS = `l.company_id AS "companyId", leadtap.to_ms(l.created_at) AS "createdAt", l.id,
-  coalesce(l.full_name, nullif(trim(coalesce(l.first_name, '') || ' ' || coalesce(l.last_name, '')), '')) AS name`;
-
-interface ContactRow extends RemovableLead {
-  readonly email: string | null;
-  readonly phone1: string | null;
-  readonly phone2: string | null;
-}
+  coalesce(l.full_name, nullif(trim(coalesce(l.first_name, '') || ' ' || coalesce(l.last_name, '')), '')) AS name,
+  l.email, l.phone1, l.phone2`;
 
 const scanSql = (condition: string): string => `
-  SELECT ${COLUMNS}, l.email, l.phone1, l.phone2 FROM leadtap.leads AS l WHERE ${condition}
+  SELECT ${COLUMNS} FROM leadtap.leads AS l WHERE ${condition}
    ORDER BY l.company_id, l.created_at LIMIT ${LEADS_PER_SCAN}`;
 /** The values: company, time of the last lead before. */
 const SCAN_ALL = scanSql('(l.company_id, l.created_at) > ($1, leadtap.from_ms($2))');
@@ -80,12 +75,8 @@ const prepareSql = (dialect: Dialect) => ({
   putErased: putSql(dialect, ERASED_LEADS),
 });
 
-const toLead = ({ companyId, createdAt, id, name }: RemovableLead): RemovableLead => {
-  return { companyId, createdAt, id, name };
-};
-
 /** In JavaScript, because `lower` of SQLite knows ASCII only, and that of PostgreSQL follows the language of the database. */
-function createMatcher(contact: Contact): (row: ContactRow) => boolean {
+function createMatcher(contact: Contact): (lead: RemovableLead) => boolean {
   const emails = new Set(contact.emails.map(normalizeEmail));
   const phones = new Set(contact.phones.map(normalizePhone));
   return ({ email, phone1, phone2 }) =>
@@ -113,12 +104,12 @@ export function createRemoval(
     async scan(contact, after, companyId) {
       const values = [companyId ?? after?.companyId ?? '', after?.createdAt ?? BEFORE_ALL_MS];
       const statement = companyId === undefined ? SCAN_ALL : SCAN_COMPANY;
-      const rows = await read(() => query<ContactRow>(statement, values), NO_TIMEOUT);
+      const rows = await read(() => query<RemovableLead>(statement, values), NO_TIMEOUT);
       const last = rows.length === LEADS_PER_SCAN ? rows.at(-1) : undefined;
       return {
-        leads: rows.filter(createMatcher(contact)).map(toLead),
+        leads: rows.filter(createMatcher(contact)),
         scanned: rows.length,
-        last: last && toLead(last),
+        last,
       };
     },
 
@@ -127,7 +118,8 @@ export function createRemoval(
       write(function* () {
         const companyIds = new Set(leads.map(({ companyId }) => companyId));
         yield* lock('SELECT leadtap.lock_companies($1)', [[...companyIds]]);
-        const removed = yield* query(sql.remove, [JSON.stringify(leads)]);
+        const keys = leads.map(({ companyId, createdAt, id }) => ({ companyId, createdAt, id }));
+        const removed = yield* query(sql.remove, [JSON.stringify(keys)]);
         const erasedAt = yield* readNow();
         const erased = leads.map(({ companyId, id }): [string, ErasedLead] => [
           idInCompany(companyId, id),

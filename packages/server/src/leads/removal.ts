@@ -11,6 +11,9 @@ export interface LeadKey {
 /** A lead as an operator recognises it before it is erased. */
 export interface RemovableLead extends LeadKey {
   readonly name: string | null;
+  readonly email: string | null;
+  readonly phone1: string | null;
+  readonly phone2: string | null;
 }
 
 /** How a person is found. A lead matches if one of the values matches. */

@@ -51,6 +51,7 @@ test('--dry-run counts them for each company, --company takes one, and --json pr
     before: '2025-01-26T09:30:00.250Z',
     pruned: 1,
     older: 1,
+    refused: 0,
     companies: [{ companyId: 'globex', leads: 1 }],
   });
   expect([await count('acme'), await count('globex')]).toEqual([1253, 0]);

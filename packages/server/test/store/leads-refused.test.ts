@@ -49,7 +49,7 @@ async function terminalWith(...rows: readonly RefusedLeadWithBody[]) {
   });
   const leads = () => inStore((store) => store.listLeads({ limit: 100 }));
   const kept = () =>
-    inStore(async (store) => (await store.refusedLeads.list({ limit: 100 })).map(({ id }) => id));
+    inStore(async (store) => (await store.refusedLeads.list({ limit: 1000 })).map(({ id }) => id));
   const put = (...more: readonly RefusedLeadWithBody[]) =>
     inStore((store) => store.refusedLeads.record(more));
   return { ...shell, leads, kept, put, inStore };
@@ -222,45 +222,138 @@ test('delete and the selection of requests', async () => {
   expect(await kept()).toEqual([]);
 });
 
-/** Bodies that name the person, and others that do not. */
-const NAMED: readonly (readonly [string, string])[] = [
-  ['JSON', '{"mail":"ADA@example.com"}'],
-  ['escaped JSON', String.raw`{"mail":"ada\u0040example.com"}`],
-  ['a form', 'mail=ada%40example.com&x=1'],
-  ['JSON in JSON', JSON.stringify({ raw: JSON.stringify({ q: 'é ada@example.com' }) })],
-  ['JSON in a form', `raw=${encodeURIComponent('{"q":"ada\\u0040example.com"}')}`],
-  ['a phone number', '{"tel":"+33 (0)6.12-34 56 78"}'],
-  ['a phone number in a form', 'tel=0033+6+12+34+56+78'],
-  ['a number', '{"tel":33612345678}'],
-  ['an id', '{"id":"L-4711"}'],
-  ['the id of a submission', '{"data":{"responseId" : "L-4711"}}'],
-];
-const UNNAMED = [
-  '{"mail":"hada@example.com"}',
-  '{"mail":"ada@example.com.au"}',
-  '{"tel":"+33 6 12 34 56 79"}',
-  '{"postalCode":"L-4711"}',
+const PARTS = 'multipart/form-data; boundary=xyz';
+const part = (head: string, value: string): string =>
+  `--xyz\r\nContent-Disposition: form-data; ${head}\r\n\r\n${value}\r\n--xyz--\r\n`;
+
+/** Between the digits of a phone number. */
+const SEPARATORS = [
+  ...[
+    '\u2010',
+    '\u2011',
+    '\u2013',
+    '\u2014',
+    '\u2212',
+    '\uff0d',
+    '\u00b7',
+    '\u2022',
+    '\u200b',
+    '\u00a0',
+    '_',
+    ',',
+  ],
+  ...[':', ';', '*', '|', '\\', '/', '.', '~', '\ufeff', '] ['],
 ];
 
+/** Bodies that name the person, with their media type if it is not JSON, and others that do not. */
+const NAMED: readonly (readonly [name: string, body: string, mediaType?: string])[] = [
+  ['JSON', '{"mail":"ADA@example.com"}'],
+  ['escaped JSON', String.raw`{"mail":"ada\u0040example.com"}`],
+  ['a form', 'mail=ada%40example.com&x=1', FORM],
+  ['a form as JSON', 'mail=ada%40example.com&x=2'],
+  ['JSON in JSON', JSON.stringify({ raw: JSON.stringify({ q: 'é ada@example.com' }) })],
+  ['escaped JSON in JSON', String.raw`{"raw":"{\"q\":\"ada\\u0040example.com\"}"}`],
+  ['JSON in a form', `raw=${encodeURIComponent('{"q":"ada\\u0040example.com"}')}`, FORM],
+  ['an address after a form feed', String.raw`{"mail":"\fada@example.com"}`],
+  ['an address in JSON that is cut off', String.raw`{"mail":"\fada@example.com`],
+  ['an address as a name', '{"ada@example.com":true}'],
+  ['an address in a text', '{"text":"Ada <ada@example.com>, soon"}'],
+  ['an address with an apostrophe', `{"text":"write to o'ada@example.com."}`],
+  ['a phone number', '{"tel":"+33 (0)6.12-34 56 78"}'],
+  ['a phone number in a form', 'tel=0033+6+12+34+56+78', FORM],
+  ['a number', '{"tel":33612345678}'],
+  ['a number with an exponent', '{"tel":3.3612345678e10}'],
+  ['a phone number with words', '{"tel":"+33 6 12 then 34 56 78"}'],
+  ['an id', '{"id":"L-4711"}'],
+  ['an id after spaces', `{"id":${' '.repeat(40)}"L-4711"}`],
+  ['an id in JSON that is cut off', `{"id":${' '.repeat(40)}"L-4711"`],
+  ['escaped JSON with an id', String.raw`{"\u0069d":"L-47\u0031\u0031"}`],
+  ['the id of a submission', '{"data":{"responseId" : "L-4711"}}'],
+  ['ids in a list', '{"ids":["L-4710","L-4711"]}'],
+  ['an answer with a label', '{"fields":[{"label":"Lead ID","value":"L-4711"}]}'],
+  ['an id in a part of a form', part('name="id"', 'L-4711'), PARTS],
+  ['a part with a type', part('name="id"\r\nContent-Type: text/plain', 'L-4711'), PARTS],
+  ...SEPARATORS.flatMap((separator): [string, string, string?][] => {
+    const tel = ['+33 6', '12', '34', '56', '78'].join(separator);
+    return [
+      [`a number with ${JSON.stringify(separator)}`, JSON.stringify({ tel })],
+      [`a text with ${JSON.stringify(separator)}`, JSON.stringify({ text: `call ${tel} at 9 h` })],
+      [`a form with ${JSON.stringify(separator)}`, `tel=${encodeURIComponent(tel)}`, FORM],
+    ];
+  }),
+];
+const UNNAMED: readonly (readonly [body: string, mediaType?: string])[] = [
+  ['{"mail":"hada@example.com"}'],
+  ['{"mail":"ada@example.com.au"}'],
+  ['{"mail":"ada@example"}'],
+  ['{"tel":"+33 6 12 34 56 79"}'],
+  ['{"numbers":[33,612,345,678]}'],
+  ['{"postalCode":"L-4711"}'],
+  ['{"id":"L-47110"}'],
+  [part('name="postalCode"\r\nContent-Type: text/plain', 'L-4711'), PARTS],
+];
+
+const rowsOf = (bodies: readonly (readonly [body: string, mediaType?: string])[], first: number) =>
+  bodies.map(([body, mediaType = 'application/json'], index) => refused(first + index, body, { mediaType }));
+
 test('leads erase finds and deletes the bodies that name a person', async () => {
-  const rows = [...NAMED.map(([, body]) => body), ...UNNAMED].map((body, index) =>
-    refused(100 + index, body),
+  const named = rowsOf(
+    NAMED.map(([, ...rest]) => rest),
+    100,
   );
-  const { run, kept, put } = await terminalWith(...rows);
-  const person = ['--email', 'Ada@Example.com', '--phone', '+33 6 12 34 56 78', 'L-4711'];
+  const { run, kept, put } = await terminalWith(...named, ...rowsOf(UNNAMED, 500));
+  const person = [
+    ...['--email', 'Ada@Example.com', '--email', "o'ada@example.com"],
+    ...['--phone', '+33 6 12 34 56 78', 'L-4711'],
+  ];
   const dry = await run(['leads', 'erase', ...person, '--dry-run', '--json']);
-  expect(JSON.parse(dry.stdout)).toEqual({
-    leads: [],
-    refused: NAMED.map((_, index) => ({ companyId: 'acme', id: idOf(100 + index) })),
-  });
+  const { leads, refused: found } = JSON.parse(dry.stdout) as { leads: unknown; refused: { id: string }[] };
+  const ids = new Set(found.map(({ id }) => id));
+  expect(leads).toEqual([]);
+  expect(NAMED.filter((_, index) => !ids.has(idOf(100 + index)))).toEqual([]);
+  expect(UNNAMED.filter((_, index) => ids.has(idOf(500 + index)))).toEqual([]);
   expect(await run(['leads', 'erase', ...person, '--yes'])).toMatchObject({
     code: 0,
     stdout: `0 leads erased\n${NAMED.length} refused requests deleted\n`,
   });
-  expect(await kept()).toEqual(UNNAMED.map((_, index) => idOf(100 + NAMED.length + index)));
+  expect(await kept()).toEqual(UNNAMED.map((_, index) => idOf(500 + index)));
   expect((await run(['leads', 'erase', ...person, '--yes'])).code).toBe(1);
-  await put(refused(300, NAMED[0]?.[1] ?? ''));
+  await put(refused(800, NAMED[0]?.[1] ?? ''));
   expect((await run('leads erase --email ada@example.com --company globex --yes')).code).toBe(1);
+});
+
+test('leads erase searches for the addresses and phone numbers of the leads that it erases, in their company', async () => {
+  const { run, kept, inStore } = await terminalWith(
+    refused(1, '{"mail":"ZZ9@example.com"}'),
+    refused(2, '{"tel":"00 49 30 | 12 34 56"}'),
+    refused(3, '{"tel":"+49 40 999 888"}'),
+    refused(4, '{"mail":"zz8@example.com"}'),
+    refused(5, '{"mail":"zz9@example.com"}', { companyId: 'globex', userId: 'rival' }),
+    refused(6, '{"ref":"L-77"}', { source: 'form', answerMap: { ref: 'id' } }),
+    refused(7, '{"zip":"L-77"}', { source: 'form', answerMap: { ref: 'id' } }),
+  );
+  const leads = [
+    { id: 'zz9', fields: { email: 'zz9@example.com', phone1: '+49 30 123456', phone2: '112' } },
+    { id: 'zz8', fields: { email: 'other@example.com', phone2: '+49 40 999888' } },
+  ];
+  await inStore((store) =>
+    store.writeLeads(
+      leads.map((lead) => ({ companyId: 'acme', createdAt: NOW - DAY_MS, ...lead })),
+      { historical: true },
+    ),
+  );
+  expect(await run('leads erase zz9 --yes')).toMatchObject({
+    stdout: '1 lead erased\n2 refused requests deleted\n',
+  });
+  expect(await kept()).toEqual([3, 4, 5, 6, 7].map(idOf));
+  expect(await run('leads erase --email other@example.com --yes')).toMatchObject({
+    stdout: '1 lead erased\n1 refused request deleted\n',
+  });
+  // The token says that this name is the id.
+  expect(await run('leads erase L-77 --yes')).toMatchObject({
+    stdout: '0 leads erased\n1 refused request deleted\n',
+  });
+  expect(await kept()).toEqual([4, 5, 7].map(idOf));
 });
 
 test('leads prune and the removal of a user delete rows', async () => {
@@ -271,9 +364,14 @@ test('leads prune and the removal of a user delete rows', async () => {
     refused(3, 'c', { userId: 'seller', tokenId: null }),
     refused(4, 'd', { ...old, companyId: 'globex', userId: 'rival' }),
   );
-  await run('leads prune --older-than 10d --dry-run');
+  const dry = await run('leads prune --older-than 10d --dry-run');
+  expect(dry.stdout).toMatch(/0 leads and 2 refused requests from before \S+; nothing was deleted\n$/);
   expect(await kept()).toHaveLength(4);
-  await run('leads prune --older-than 10d --company acme --yes');
+  expect(await run('leads prune --older-than 10d --company acme --yes')).toMatchObject({
+    stdout: '0 leads deleted\n1 refused request deleted\n',
+  });
+  const json = await run('leads prune --older-than 10d --company globex --dry-run --json');
+  expect(JSON.parse(json.stdout)).toMatchObject({ pruned: 0, older: 0, refused: 1 });
   expect(await kept()).toEqual([idOf(2), idOf(3), idOf(4)]);
   expect((await run('user remove seller')).stdout).toMatch(
     /^1 refused request was kept: deleted with the user\.$/m,

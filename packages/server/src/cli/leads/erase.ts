@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { createRefusedMatcher } from '../../intake/refused-search.ts';
+import { createContactMatcher, createIdMatcher, toSearchable } from '../../intake/refused-search.ts';
 import {
   type Contact,
   type LeadRemoval,
@@ -9,6 +9,7 @@ import {
   type VacuumReport,
 } from '../../leads/removal.ts';
 import { toIso } from '../../lib/clock.ts';
+import { takeTurn } from '../../lib/event-loop.ts';
 import type { Store } from '../../store/store.ts';
 import { findCompany } from '../accounts/organisation.ts';
 import { addCommand, collect } from '../command.ts';
@@ -20,7 +21,7 @@ import { withInvocation } from '../invocation.ts';
 import { formatLeadCount, type Output, Table, writeJson, writeLine } from '../output.ts';
 import { ProgressBar } from '../progress-bar.ts';
 import { checkFound } from './find.ts';
-import { refusedPages } from './refused.ts';
+import { formatRefused, refusedPages } from './refused.ts';
 
 export function registerErase(leads: Command, context: CommandContext): void {
   addCommand(leads, context, {
@@ -42,7 +43,8 @@ export function registerErase(leads: Command, context: CommandContext): void {
 Erases every lead that has one of the ids, e-mail addresses or phone numbers. An e-mail address is compared without
 regard to case, a phone number by its digits with phone1 and phone2; 00 at the start is the same as +, and (0) after the
 country code is ignored. Other fields, such as custom fields, are not searched. On a terminal, the command shows the leads
-and asks. Refused requests that are kept (\`leadtap leads refused\`) are deleted if their body has one of the values.
+and asks. Refused requests that are kept (\`leadtap leads refused\`) are deleted if their body has one of the values, or an
+e-mail address or phone number of a lead of their company that is erased.
 
 An erased id is not accepted again: an import of it is rejected, unless it has --allow-erased. No client gets a lead
 twice and none is lost: the times of the other leads do not change.
@@ -80,8 +82,9 @@ async function erase(context: CommandContext, flags: EraseFlags, ids: readonly s
   await withStore(context, async (store) => {
     const removal = store.removal;
     if (company !== undefined) await findCompany(store, company);
-    const refused = isSearch ? await findRefused(store, ids, flags, context) : [];
-    const leads = isSearch ? await findLeads(removal, ids, flags, refused, context) : [];
+    const leads = isSearch ? await findLeads(removal, ids, flags, context) : [];
+    const refused = isSearch ? await findRefused(store, ids, leads, flags, context) : [];
+    if (isSearch) requireFound(ids, leads, refused, company);
     const kept = refused.map(({ companyId, id }) => ({ companyId, id }));
     if (dryRun) {
       if (json) {
@@ -130,10 +133,9 @@ function checkFlags(isSearch: boolean, { email = [], phone = [], vacuum, dryRun 
       'Give ids, --email or --phone. --vacuum alone cleans the files of leads that were deleted before.',
     );
   for (const address of email)
-    if (!/^[^@]+@[^@]+$/.test(normalizeEmail(address)))
-      throw new Failure('usage', `--email ${address} is not an e-mail address`);
+    if (!isEmail(address)) throw new Failure('usage', `--email ${address} is not an e-mail address`);
   for (const number of phone)
-    if (normalizePhone(number).length < MIN_PHONE_DIGITS)
+    if (!isPhone(number))
       throw new Failure('usage', `--phone ${number} has fewer than ${MIN_PHONE_DIGITS} digits`);
 }
 
@@ -141,27 +143,33 @@ async function findLeads(
   removal: LeadRemoval,
   ids: readonly string[],
   { email: emails = [], phone: phones = [], company }: EraseFlags,
-  refused: readonly RefusedMatch[],
   context: CommandContext,
 ): Promise<readonly RemovableLead[]> {
   const byId = ids.length === 0 ? [] : await removal.findByIds(ids, company);
+  const byContact =
+    emails.length + phones.length === 0 ? [] : await scanLeads(removal, { emails, phones }, company, context);
+  return [...new Map([...byId, ...byContact].map((lead) => [stampKey(lead), lead])).values()];
+}
+
+function requireFound(
+  ids: readonly string[],
+  leads: readonly RemovableLead[],
+  refused: readonly RefusedMatch[],
+  company: string | undefined,
+): void {
   const refusedIds = new Set(refused.flatMap((match) => match.ids));
   for (const id of ids.filter((one) => !refusedIds.has(one)))
     checkFound(
       id,
-      byId.filter((lead) => lead.id === id),
+      leads.filter((lead) => lead.id === id),
       company,
     );
-  const byContact =
-    emails.length + phones.length === 0 ? [] : await scanLeads(removal, { emails, phones }, company, context);
-  const leads = new Map([...byId, ...byContact].map((lead) => [stampKey(lead), lead]));
-  if (leads.size === 0 && refused.length === 0)
+  if (leads.length === 0 && refused.length === 0)
     throw new Failure(
       'not-found',
       'no lead matches; nothing was erased',
       'Search for other spellings: another e-mail address, or the phone number with and without its country code.',
     );
-  return [...leads.values()];
 }
 
 interface RefusedMatch {
@@ -171,28 +179,45 @@ interface RefusedMatch {
   readonly ids: readonly string[];
 }
 
-const formatRefused = (count: number): string =>
-  count === 1 ? '1 refused request' : `${count} refused requests`;
+const isEmail = (address: string): boolean => /^[^@]+@[^@]+$/.test(normalizeEmail(address));
+const isPhone = (number: string): boolean => normalizePhone(number).length >= MIN_PHONE_DIGITS;
+
+/** The e-mail addresses and phone numbers of the leads, by company. */
+function contactsOf(leads: readonly RemovableLead[]): ReadonlyMap<string, Contact> {
+  const contacts = new Map<string, { readonly emails: string[]; readonly phones: string[] }>();
+  for (const { companyId, email, phone1, phone2 } of leads) {
+    const contact = contacts.get(companyId) ?? { emails: [], phones: [] };
+    contacts.set(companyId, contact);
+    if (email !== null && isEmail(email)) contact.emails.push(email);
+    for (const phone of [phone1, phone2]) if (phone !== null && isPhone(phone)) contact.phones.push(phone);
+  }
+  return contacts;
+}
 
 /** Reads every body that is kept: at most 16 MiB for each company. */
 async function findRefused(
   store: Store,
   ids: readonly string[],
+  leads: readonly RemovableLead[],
   { email: emails = [], phone: phones = [], company }: EraseFlags,
   { signal }: CommandContext,
 ): Promise<readonly RefusedMatch[]> {
-  const hasContact = createRefusedMatcher({ ids: [], emails, phones });
-  const matchers = ids.map(
-    (id) => [id, createRefusedMatcher({ ids: [id], emails: [], phones: [] })] as const,
+  const hasContact = createContactMatcher({ emails, phones });
+  const hasContactOfLeads = new Map(
+    [...contactsOf(leads)].map(([companyId, contact]) => [companyId, createContactMatcher(contact)]),
   );
+  const hasId = ids.map((id) => [id, createIdMatcher(id)] as const);
   const matches: RefusedMatch[] = [];
   for await (const page of refusedPages(store, company))
     for (const { id, companyId } of page) {
+      await takeTurn();
       if (signal.aborted) throw exitCodeOf(signal);
-      const body = (await store.refusedLeads.find(id))?.body;
-      if (!body) continue;
-      const found = matchers.filter(([, matches]) => matches(body)).map(([leadId]) => leadId);
-      if (found.length > 0 || hasContact(body)) matches.push({ id, companyId, ids: found });
+      const kept = await store.refusedLeads.find(id);
+      if (!kept) continue;
+      const body = await toSearchable(kept);
+      const found = hasId.filter(([, matches]) => matches(body)).map(([leadId]) => leadId);
+      if (found.length > 0 || hasContact(body) || hasContactOfLeads.get(companyId)?.(body))
+        matches.push({ id, companyId, ids: found });
     }
   return matches;
 }

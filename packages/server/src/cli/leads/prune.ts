@@ -10,7 +10,7 @@ import { type CommandContext, withStore } from '../context.ts';
 import { exitCodeOf } from '../exit.ts';
 import { formatLeadCount, Table, writeJson, writeLine } from '../output.ts';
 import { ProgressBar } from '../progress-bar.ts';
-import { refusedPages } from './refused.ts';
+import { formatRefused, refusedPages } from './refused.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -25,14 +25,15 @@ export function registerPrune(leads: Command, context: CommandContext): void {
         parse: parseDuration(DAY_MS, 36_525 * DAY_MS, 'Write 30d, 400d or 2y: from one day to 100 years.'),
       },
       '--company <id>': 'only leads of this company',
-      '--dry-run': 'count the leads and delete nothing',
+      '--dry-run': 'count them and delete nothing',
       '--yes': 'do not ask; needed without a terminal',
-      '--json': 'print { before, pruned, older, companies: [{ companyId, leads }] }',
+      '--json': 'print { before, pruned, older, refused, companies: [{ companyId, leads }] }',
     },
     help: `
 Deletes the leads whose createdAt is older than the given time, in small batches with pauses: the service answers polls
 and takes new leads meanwhile. If it is interrupted, run it again. A client that has not polled for longer than this time
-does not get the deleted leads. Refused requests of that age are deleted, too. Unlike after \`leads erase\`, an import of a deleted id later adds it as a new lead.`,
+does not get the deleted leads. Refused requests of that age are deleted, too. Unlike after \`leads erase\`, an import of a
+deleted id later adds it as a new lead.`,
     examples: [
       'leadtap leads prune --older-than 400d --dry-run',
       'leadtap leads prune --older-than 2y --company soleil',
@@ -60,14 +61,15 @@ async function prune(context: CommandContext, flags: PruneFlags): Promise<void> 
       if (leads > 0) companies.push({ companyId, leads });
     }
     const older = companies.reduce((sum, { leads }) => sum + leads, 0);
-    const isPruned = !flags.dryRun && older > 0;
+    const refused = await findOldRefused(store, flags.company, before);
+    const isPruned = !flags.dryRun && older + refused.length > 0;
+    const found =
+      refused.length > 0
+        ? `${formatLeadCount(older)} and ${formatRefused(refused.length)} from before ${toIso(before)}`
+        : `${formatLeadCount(older)} created before ${toIso(before)}`;
     let pruned = 0;
     if (isPruned) {
-      await confirmOrStop(
-        `Delete ${formatLeadCount(older)} created before ${toIso(before)}?`,
-        flags,
-        context,
-      );
+      await confirmOrStop(`Delete ${found}?`, flags, context);
       const progress = new ProgressBar(stderr, clock, 'leads deleted');
       for (const { companyId } of companies)
         for await (const count of pruneCompany(removal, companyId, before, signal)) {
@@ -76,18 +78,19 @@ async function prune(context: CommandContext, flags: PruneFlags): Promise<void> 
         }
       progress.clear();
     }
-    if (!flags.dryRun && !signal.aborted) await pruneRefused(store, flags.company, before);
+    const isRefusedPruned = isPruned && refused.length > 0 && !signal.aborted;
+    const removed = isRefusedPruned ? await store.refusedLeads.remove(refused) : 0;
     if (flags.json && !signal.aborted)
-      return writeJson(stdout, { before: toIso(before), pruned, older, companies });
+      return writeJson(stdout, { before: toIso(before), pruned, older, refused: refused.length, companies });
     if (flags.dryRun)
       await new Table(stdout, ['COMPANY', 'LEADS']).add(
         companies.map(({ companyId, leads }) => [companyId, String(leads)]),
       );
-    const found = `${formatLeadCount(older)} created before ${toIso(before)}`;
     await writeLine(
       stdout,
       isPruned ? `${formatLeadCount(pruned)} deleted` : `${found}; nothing was deleted`,
     );
+    if (isRefusedPruned) await writeLine(stdout, `${formatRefused(removed)} deleted`);
     if (!signal.aborted) return;
     await writeLine(stderr, 'Interrupted. To delete the rest, run the same command again.');
     throw exitCodeOf(signal);
@@ -95,11 +98,15 @@ async function prune(context: CommandContext, flags: PruneFlags): Promise<void> 
 }
 
 /** Requests that were refused are leads of people, too. They are kept for 30 days at most. */
-async function pruneRefused(store: Store, companyId: string | undefined, before: number): Promise<void> {
-  for await (const page of refusedPages(store, companyId)) {
-    const old = page.filter(({ receivedAt }) => receivedAt < before).map(({ id }) => id);
-    if (old.length > 0) await store.refusedLeads.remove(old);
-  }
+async function findOldRefused(
+  store: Store,
+  companyId: string | undefined,
+  before: number,
+): Promise<readonly string[]> {
+  const ids: string[] = [];
+  for await (const page of refusedPages(store, companyId))
+    ids.push(...page.filter(({ receivedAt }) => receivedAt < before).map(({ id }) => id));
+  return ids;
 }
 
 /** Some milliseconds under the lock of the database. */

@@ -81,6 +81,9 @@ The exit code is 1 if a request was refused again.`,
   });
 }
 
+export const formatRefused = (count: number): string =>
+  count === 1 ? '1 refused request' : `${count} refused requests`;
+
 const ROWS_PER_PAGE = 500;
 
 export async function* refusedPages(
