@@ -4,7 +4,7 @@ import { type AcceptOutcome, acceptRefused } from '../../intake/accept-refused.t
 import type { RefusedLeadWithBody, StoredRefusedLead } from '../../intake/store.ts';
 import { fieldProblem } from '../../leads/parse-lead.ts';
 import { shownNames, shownQuestions } from '../../leads/shown-names.ts';
-import { toIso } from '../../lib/clock.ts';
+import { MAX_TIME, toIso } from '../../lib/clock.ts';
 import { escapeJson, printable } from '../../lib/escape.ts';
 import { formatDuration } from '../../lib/formats.ts';
 import type { Store } from '../../store/store.ts';
@@ -265,7 +265,7 @@ async function accept(context: CommandContext, flags: AcceptFlags, ids: readonly
       const { companyId, userId, source, bodyHash, keyHash } = row;
       if (!dryRun)
         await store.refusedLeads.removeAccepted([
-          { companyId, userId, source, bodyHash, keyHash, at: Math.max(clock(), row.lastAt) },
+          { companyId, userId, source, bodyHash, keyHash, at: MAX_TIME },
         ]);
     }
     const verb = dryRun ? 'would be accepted' : 'accepted';

@@ -604,7 +604,7 @@ export const SITUATIONS: readonly Situation[] = [
       light: 'green',
       consumers: { make: 'active good' },
       summary: 'No lead yet. The only consumer polls as usual.',
-      lead: { nobody: 'there is no such lead' },
+      lead: { none: 'there is no such lead' },
     },
   },
   {

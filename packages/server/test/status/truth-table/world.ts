@@ -332,7 +332,7 @@ async function readLeadClaims(world: World) {
   if (!world.lead) return {};
   const { id, companyId } = world.lead;
   const { stdout, code } = await world.command(`leads show ${id} --company ${companyId} --json`);
-  if (code !== 0) return { nobody: 'there is no such lead' };
+  if (code !== 0) return { none: 'there is no such lead' };
   const shown = JSON.parse(stdout) as Lead & {
     consumers: { tokenId: string; userId: string; state: string }[];
   };
