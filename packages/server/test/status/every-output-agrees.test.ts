@@ -95,12 +95,12 @@ class World {
   }
 
   /** A token that sends leads, as `leadtap token issue` records it. */
-  async sender(tokenId: string, days = 90, source?: string) {
+  async sender(tokenId: string, days = 90, source?: string, name = tokenId) {
     const { clock, service } = this;
     const times = { issuedAt: clock(), expiresAt: clock() + days * DAY_MS };
     const scopes = ['leads:write'] as const;
     const grant = { userId: 'boss', ...times, scopes };
-    await service.store.recordTokens([{ id: tokenId, name: tokenId, ...grant }]);
+    await service.store.recordTokens([{ id: tokenId, name, ...grant }]);
     const token = await issueToken(service.service.keys, {
       ...grant,
       tokenId,
@@ -173,12 +173,12 @@ const SITUATIONS: readonly Situation[] = [
     },
   },
   {
-    name: 'another token of the same source sends instead of one that has expired',
+    name: 'another token of the same name and source sends instead of one that has expired',
     ...{ expected: [], ...INTAKE_ON },
     arrange: async (world) => {
-      await (await world.sender('old', 10))(LEAD);
+      await (await world.sender('old', 10, undefined, 'form'))(LEAD);
       world.clock.advance(9 * DAY_MS);
-      await (await world.sender('new', 90))(LEAD);
+      await (await world.sender('new', 90, undefined, 'form'))(LEAD);
       world.clock.advance(2 * DAY_MS);
       await (await world.client('make'))();
     },
