@@ -26,7 +26,9 @@ const isFullPageAfter = ({ since, limit }: FeedQuery, { count }: RenderedLeads) 
   since !== undefined && count === limit;
 
 /** Buffers are slow to compare. */
-const readable = (page: RenderedLeads | undefined) => page && { ...page, body: page.body.toString() };
+/** The times are in any order. */
+const readable = (page: RenderedLeads | undefined) =>
+  page && { ...page, body: page.body.toString(), createdAt: page.createdAt.toSorted((a, b) => a - b) };
 
 interface World {
   readonly list: List;
