@@ -30,12 +30,13 @@ const erase = async (removal: LeadRemoval, ids: readonly string[], companyId?: s
 
 export const erasedLeadChecks = [
   checkRemoval('erased leads: found by id, sorted by company and createdAt', async ({ store, removal }) => {
-    const fields = { firstName: 'Ada', lastName: 'Lovelace' };
+    const fields = { firstName: 'Ada', lastName: 'Lovelace', email: 'ada@example.com', phone2: '0612' };
+    const contact = { email: 'ada@example.com', phone1: null, phone2: '0612' };
     const [first = 0] = await stamp(store, [lead('b', { fields })]);
     const [second = 0] = await stamp(store, [lead('a'), lead('a', { companyId: 'globex' })]);
     const acme = [
-      { companyId: 'acme', createdAt: first, id: 'b', name: 'Ada Lovelace' },
-      { companyId: 'acme', createdAt: second, id: 'a', name: null },
+      { companyId: 'acme', createdAt: first, id: 'b', name: 'Ada Lovelace', ...contact },
+      { companyId: 'acme', createdAt: second, id: 'a', name: null, email: null, phone1: null, phone2: null },
     ];
     const found = await removal.findByIds(['a', 'b', 'unknown', 'a']);
     assert.deepEqual(found.slice(0, 2), acme);
