@@ -1,0 +1,152 @@
+import { randomUUID } from 'node:crypto';
+import { LEADS_PATH } from '@leadtap/contract';
+import fc from 'fast-check';
+import { issueToken, type TokenScope } from 'leadtap';
+import { expect, inject, it } from 'vitest';
+import { INTAKE_ON, startIntake } from '../../../testing/harness/intake.ts';
+import { startService, type TestService } from '../../../testing/harness/service.ts';
+import { terminal } from '../cli/terminal.ts';
+
+const HISTORIES = { sqlite: 30, postgres: 10 };
+const HOUR_MS = 3_600_000;
+
+interface Enquiry {
+  readonly email: string;
+  readonly key: string;
+}
+
+interface TokenParts {
+  readonly scopes?: readonly TokenScope[];
+  readonly endsInMs?: number;
+}
+
+/** What a sender sends of an enquiry, and the status that it gets. */
+interface Attempt {
+  readonly status: number;
+  readonly isKept: boolean;
+  readonly token: TokenParts | 'forged';
+  readonly body: (enquiry: Enquiry) => string;
+}
+
+const lead = ({ email }: Enquiry): string => JSON.stringify({ firstName: 'Ada', email });
+/** Twice as large as what is kept. */
+const large = ({ email }: Enquiry): string =>
+  JSON.stringify({ mail: email, addressNotes: 'x'.repeat(131_072) });
+
+const REFUSED: Readonly<Record<string, Attempt>> = {
+  renamed: {
+    status: 422,
+    isKept: true,
+    token: {},
+    body: (enquiry) => JSON.stringify({ mail: enquiry.email }),
+  },
+  expired: { status: 401, isKept: true, token: { endsInMs: -HOUR_MS }, body: lead },
+  'without the scope': { status: 403, isKept: true, token: { scopes: ['leads:read'] }, body: lead },
+  forged: { status: 401, isKept: false, token: 'forged', body: lead },
+  'cut off': { status: 400, isKept: false, token: {}, body: (enquiry) => lead(enquiry).slice(0, -1) },
+  large: { status: 422, isKept: false, token: {}, body: large },
+};
+
+const ACCEPTED: Attempt = { status: 201, isKept: false, token: {}, body: lead };
+
+interface History {
+  readonly refused: readonly string[];
+  /** `corrected`: the sender sends it again as it should be. `twice`: and once more, as after a lost answer. */
+  readonly end: 'left' | 'corrected' | 'twice';
+  /** Whether the operator accepts at the end what is kept of it. */
+  readonly isAccepted: boolean;
+  /** By attempt: which instance gets it. */
+  readonly instances: readonly (0 | 1)[];
+}
+
+const history: fc.Arbitrary<History> = fc.record({
+  refused: fc.array(fc.constantFrom(...Object.keys(REFUSED)), { maxLength: 3 }),
+  end: fc.constantFrom('left', 'corrected', 'twice'),
+  isAccepted: fc.boolean(),
+  instances: fc.array(fc.constantFrom<0 | 1>(0, 1), { minLength: 5, maxLength: 5 }),
+});
+
+async function send(test: TestService, { token, body, status }: Attempt, enquiry: Enquiry): Promise<void> {
+  const { scopes = ['leads:write'], endsInMs = HOUR_MS } = token === 'forged' ? {} : token;
+  const now = Date.now();
+  const times = { issuedAt: now - 2 * HOUR_MS, expiresAt: now + endsInMs };
+  const issued = await issueToken(test.service.keys, { userId: 'boss', tokenId: 'form', scopes, ...times });
+  const response = await fetch(`${test.url}${LEADS_PATH}`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${token === 'forged' ? issued.replace(/.$/, '_') : issued}`,
+      'content-type': 'application/json',
+      'idempotency-key': enquiry.key,
+    },
+    body: body(enquiry),
+  });
+  await response.arrayBuffer();
+  expect(response.status).toBe(status);
+}
+
+it('each enquiry is stored once, or kept, or was refused in a way that keeps nothing', async () => {
+  const first = await startIntake();
+  const instances = [first, await startService({ ...INTAKE_ON, beside: first })] as const;
+  const shell = terminal();
+  /** As if the time had passed after which it is written. */
+  const write = () => Promise.all(instances.map(({ service }) => service.refusedLeads.flush()));
+
+  async function play({ refused, end, instances: chosen }: History, enquiry: Enquiry): Promise<void> {
+    const corrected = end === 'left' ? [] : end === 'twice' ? [ACCEPTED, ACCEPTED] : [ACCEPTED];
+    for (const [index, attempt] of [...refused.map((kind) => REFUSED[kind]), ...corrected].entries()) {
+      if (!attempt) continue;
+      if (attempt === ACCEPTED) await write();
+      await send(instances[chosen[index] ?? 0], attempt, enquiry);
+    }
+  }
+
+  async function countRows(
+    emails: readonly string[],
+  ): Promise<Map<string, { stored: number; kept: string[] }>> {
+    const { store } = first;
+    const found = new Map(emails.map((email) => [email, { stored: 0, kept: [] as string[] }]));
+    for (const { lead } of await store.listLeads({ companyId: 'acme', limit: 100_000 })) {
+      const counts = found.get(lead.email ?? '');
+      if (counts) counts.stored += 1;
+    }
+    for (const { id } of await store.refusedLeads.list({ limit: 5000 })) {
+      const row = await store.refusedLeads.find(id);
+      for (const [email, counts] of found) if (row?.body.includes(email)) counts.kept.push(id);
+    }
+    return found;
+  }
+
+  await fc.assert(
+    fc.asyncProperty(fc.array(history, { minLength: 1, maxLength: 12 }), async (histories) => {
+      const enquiries = histories.map((one) => {
+        const key = randomUUID();
+        return { ...one, email: `${key}@example.com`, key };
+      });
+      await Promise.all(enquiries.map((one) => play(one, one)));
+      await write();
+      const emails = enquiries.map(({ email }) => email);
+      const before = await countRows(emails);
+      for (const { email, refused, end, isAccepted } of enquiries) {
+        const isStored = end !== 'left';
+        const isKept = !isStored && refused.some((kind) => REFUSED[kind]?.isKept);
+        const { stored, kept } = before.get(email) ?? { stored: 0, kept: [] };
+        expect({ stored, isKept: kept.length > 0 }, `${refused}, ${end}`).toEqual({
+          stored: isStored ? 1 : 0,
+          isKept,
+        });
+        if (!isAccepted || kept.length === 0) continue;
+        const ran = await shell.run(['leads', 'refused', 'accept', ...kept, '--map', 'mail=email'], {
+          env: first.database.env,
+        });
+        expect(ran, ran.stderr).toMatchObject({ code: 0 });
+      }
+      const after = await countRows(emails);
+      for (const { email, isAccepted } of enquiries) {
+        const { stored, kept } = before.get(email) ?? { stored: 0, kept: [] };
+        const expected = isAccepted && kept.length > 0 ? { stored: 1, kept: [] } : { stored, kept };
+        expect(after.get(email)).toEqual(expected);
+      }
+    }),
+    { numRuns: HISTORIES[inject('store')] },
+  );
+});
