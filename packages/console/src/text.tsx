@@ -92,6 +92,15 @@ export function CopyButton({ text, children }: CopyButtonProps): JSX.Element {
   );
 }
 
+/** A text of others that breaks before `@` and `.` if its line is too short, as e-mail addresses do. */
+export const Address = ({ children }: { readonly children: string }): JSX.Element => (
+  <bdi>
+    {visible(children)
+      .split(/(?=[@.])/)
+      .map((part, index) => [index > 0 && <wbr />, part])}
+  </bdi>
+);
+
 const MAX_SHOWN = 1000;
 
 /** Cuts what would fill several screens. The direction of its letters does not affect its neighbours. */

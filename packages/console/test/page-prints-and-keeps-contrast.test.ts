@@ -1,22 +1,32 @@
 import { expect, it } from 'vitest';
 import { startService } from '../../testing/harness/service.ts';
+import { addAutomation } from './support/automation.ts';
 import { openTab } from './support/open-tab.ts';
 
-it('prints the whole list and the whole lead, and shows the current tab and status colours in forced colours', async () => {
+it('prints the whole list, or the whole lead that is open alone, and shows the current tab and status colours in forced colours', async () => {
   const service = await startService();
   await service.add(
     ...Array.from({ length: 80 }, (_, index) => ({ fields: { firstName: `Lead ${index}` } })),
   );
-  const page = await openTab(service, 'Leads');
-  await page.locator('.detail h1').waitFor();
+  await addAutomation(service, 'n8n').then(({ poll }) => poll());
+  const page = await openTab(service, 'Leads', { screen: 'phone' });
+  await page.locator('.lead-row').first().waitFor();
   await page.emulateMedia({ media: 'print' });
   const hidden = `[...document.querySelectorAll('#app, main, .split, .list-side, .list, .rows, .detail')]
     .filter((it) => it.scrollHeight > it.clientHeight + 1).map((it) => it.className || it.localName)`;
   expect(await page.evaluate(hidden)).toEqual([]);
   expect(await page.evaluate('document.documentElement.scrollHeight')).toBeGreaterThan(80 * 30);
-  expect(await page.locator('.copy-menu').isVisible()).toBe(false);
   const age = page.locator('.row-age').first();
   expect(await age.innerText()).toMatch(/^\d+ \w+ \d{4}, \d\d:\d\d:\d\d UTC$/);
+
+  await page.emulateMedia({ media: 'screen' });
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.locator('.chip').waitFor();
+  await page.emulateMedia({ media: 'print' });
+  expect(await page.evaluate(hidden)).toEqual([]);
+  expect(await page.locator('.list-side').isVisible()).toBe(false);
+  expect(await page.locator('.copy-menu').isVisible()).toBe(false);
+  expect((await page.locator('.chip').innerText()).trim()).toBe('n8n ✓');
 
   await page.emulateMedia({ media: 'screen', forcedColors: 'active' });
   const border = (selector: string) =>

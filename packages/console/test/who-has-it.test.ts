@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { expectAccessible, expectEveryLook } from '../../testing/browser/accessibility.ts';
+import { openPage } from '../../testing/browser/page.ts';
 import { startService, type TestService } from '../../testing/harness/service.ts';
 import {
   addAutomation,
@@ -9,7 +10,8 @@ import {
   letTimersFire,
   setHidden,
 } from './support/automation.ts';
-import { openTab } from './support/open-tab.ts';
+import { consumer, diagnose } from './support/diagnosis.ts';
+import { openTab, showTab } from './support/open-tab.ts';
 
 const HOUR_MS = 3_600_000;
 /** The page reads the list again after this time. */
@@ -106,6 +108,34 @@ describe('a lead says who has it', () => {
     expect(await textOf(page)).toEqual(['n8n 1 behind']);
     expect(await open(page, 'n8n')).toMatch(/^n8n does not have it yet: .*refused with 400.*\. \w.+/);
     await expectEveryLook(page);
+  });
+
+  it('has those without it first, and folds the others if there are many', async () => {
+    const service = await startService();
+    const createdAt = await addAda(service);
+    const page = await openPage(service.url);
+    const state = (index: number) =>
+      index % 10 === 0 ? {} : { confirmedThrough: iso(createdAt), deliveredThrough: iso(createdAt) };
+    const consumers = Array.from({ length: 300 }, (_, index) =>
+      consumer(`n8n ${index}`, 'good', 'All leads were picked up.', {
+        ...{ firstPollAt: iso(createdAt - HOUR_MS), ...state(index) },
+      }),
+    );
+    await diagnose(page, () => ({ summary: { level: 'good', message: 'Good.' }, consumers }));
+    await page.evaluate(`location.hash = '#token=${await service.token('boss')}'`);
+    await showTab(page, 'Leads');
+    const shown = await textOf(page);
+    expect(shown).toHaveLength(31);
+    expect(shown[0]).toBe('n8n 0 not yet');
+    expect(shown.at(-1)).toBe('+ 270 have it ✓');
+    await expectEveryLook(page);
+    const fold = whoHasIt(page).getByRole('button', { name: '+ 270 have it' });
+    await fold.click();
+    expect((await textOf(page))[30]).toBe('n8n 1 ✓');
+    expect(await fold.getAttribute('aria-expanded')).toBe('true');
+    expect(await chips(page).count()).toBe(301);
+    await fold.click();
+    expect(await chips(page).count()).toBe(31);
   });
 
   it('shows no ✓ for a consumer that received it, stopped, and has not confirmed it', async () => {

@@ -60,15 +60,23 @@ interface LeadChipsProps extends WhoHasItProps {
   readonly consumers: readonly Consumer[];
 }
 
-/** A chip for each consumer that is in use, or has the lead. A click shows the sentence. */
+/** More that have the lead are folded, with their number. */
+const MAX_GOOD_CHIPS = 6;
+
+/** A chip for each consumer that is in use, or has the lead: first those without it. A click shows the sentence. */
 export function LeadChips({ consumers, lead }: LeadChipsProps): JSX.Element {
   const openKey = useSignal('');
+  const isUnfolded = useSignal(false);
   const id = useId();
-  const chips = consumers
+  const described = consumers
     .map((consumer) => ({ consumer, key: consumerKeyOf(consumer), ...describe(consumer, lead) }))
     .filter(({ consumer, hasLead }) => consumer.level !== 'inactive' || hasLead);
+  const good = described.filter(({ tone }) => tone === 'good');
+  const others = described.filter(({ tone }) => tone !== 'good');
+  const isFoldable = good.length > MAX_GOOD_CHIPS;
+  const chips = isFoldable && !isUnfolded.value ? others : [...others, ...good];
   const opened = chips.find(({ key }) => key === openKey.value);
-  if (chips.length === 0)
+  if (described.length === 0)
     return (
       <p>
         No automation gets leads with a token of this user. <a href={hrefOf('connect')}>Connect a platform</a>
@@ -92,6 +100,20 @@ export function LeadChips({ consumers, lead }: LeadChipsProps): JSX.Element {
             </button>
           </li>
         ))}
+        {isFoldable && (
+          <li>
+            <button
+              type="button"
+              class="chip good"
+              aria-expanded={isUnfolded.value}
+              onClick={() => {
+                isUnfolded.value = !isUnfolded.value;
+              }}
+            >
+              + {good.length} have it <b>✓</b>
+            </button>
+          </li>
+        )}
       </ul>
       <p class="chip-sentence" id={id} role="status">
         {opened && (

@@ -10,7 +10,7 @@ import { explain } from '../problem.tsx';
 import { close } from '../router.ts';
 import { baseUrl } from '../service.ts';
 import { session } from '../session.ts';
-import { CopyButton, formatCount, LongText, nameOf, toJson, visible } from '../text.tsx';
+import { Address, CopyButton, formatCount, LongText, nameOf, toJson, visible } from '../text.tsx';
 import { formatExact, formatShort, Time } from '../time.tsx';
 import { findLinked, linked, openedLead } from './selection.ts';
 import { Status } from './status.tsx';
@@ -174,7 +174,7 @@ function renderField(lead: Lead, name: LeadFieldName): ComponentChildren {
     case 'email':
       return (
         <a href={`mailto:${encodeURIComponent(value).replaceAll('%40', '@')}`}>
-          <bdi>{visible(value)}</bdi>
+          <Address>{value}</Address>
         </a>
       );
     case 'appointmentDateTime':

@@ -227,7 +227,7 @@ export function showDay(date: string): void {
 export const showNewest = (): void => showDay('');
 
 /** The text is searched for when no letter has followed for this time. */
-const TYPING_MS = 300;
+const TYPING_MS = 400;
 let typing: ReturnType<typeof setTimeout> | undefined;
 
 /** What is loaded is filtered at once; then the service is searched. */

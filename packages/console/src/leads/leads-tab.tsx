@@ -22,10 +22,8 @@ import {
   dateText,
   day,
   filterText,
-  hasMore,
   hiddenCount,
   loadedLeads,
-  loading,
   search,
   showDay,
   showNewest,
@@ -33,10 +31,10 @@ import {
 } from './history.ts';
 import { DAY_ID, Keyboard } from './keyboard.tsx';
 import { LeadList } from './list.tsx';
-import { backTo } from './loading.tsx';
+import { ListLine } from './list-line.tsx';
 import { isPaused } from './pause.ts';
 import { rowOf } from './rows.ts';
-import { FILTER_ID, filterStatus, isFiltered, itemOf, openedId, shownLeads, statuses } from './selection.ts';
+import { FILTER_ID, filterStatus, itemOf, openedId, statuses } from './selection.ts';
 
 export function LeadsTab(): JSX.Element {
   if (!session.value)
@@ -180,25 +178,8 @@ function Controls(): JSX.Element {
         <Export />
         <Keyboard />
       </search>
-      <LoadedCount />
+      <ListLine />
     </>
-  );
-}
-
-function LoadedCount(): JSX.Element | null {
-  const { length: shownCount } = shownLeads.value;
-  const isSearch = filterText.value !== '';
-  const { length: loadedCount } = isSearch ? shownLeads.value : loadedLeads.value;
-  if (loadedCount === 0) return null;
-  const ofText = shownCount < loadedCount ? `${shownCount.toLocaleString('en')} of ` : '';
-  const countText = formatCount(loadedCount, hasMore.value && !isSearch ? 'loaded lead' : 'lead');
-  return (
-    // Not announced for every lead that arrives.
-    <p class="loaded soft" role={isFiltered.value && loading.value.kind === 'idle' ? 'status' : undefined}>
-      {ofText}
-      {countText}
-      {isSearch ? ' found' : hasMore.value && backTo()}
-    </p>
   );
 }
 

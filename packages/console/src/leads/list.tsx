@@ -4,21 +4,11 @@ import { Component, type JSX, type TargetedMouseEvent } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { arrivedCount, freshIds, leads, MAX_LEADS } from '../feed.ts';
 import { hrefOf, isPhone, open } from '../router.ts';
-import { nameOf, visible } from '../text.tsx';
+import { Address, nameOf, visible } from '../text.tsx';
 import { formatExact, formatShort, Time } from '../time.tsx';
 import { focusDetail } from './detail.tsx';
-import {
-  day,
-  filterText,
-  hasMore,
-  hiddenCount,
-  isFull,
-  loading,
-  loadMore,
-  showAll,
-  view,
-} from './history.ts';
-import { FULL_TEXT, LoadOlder, searchedText } from './loading.tsx';
+import { day, filterText, hasMore, isFull, loading, loadMore, showAll, view } from './history.ts';
+import { FULL_TEXT, LoadOlder } from './loading.tsx';
 import { isPaused } from './pause.ts';
 import { abovePx, addBlock, BLOCK_ROWS, focusWanted, followScroll, rendered, resetRows } from './rows.ts';
 import {
@@ -82,21 +72,8 @@ export function LeadList(): JSX.Element {
     };
   }, []);
   useLayoutEffect(focusWanted);
-  const toTop = () => {
-    showAll();
-    resetRows();
-    scroller()?.scrollTo({ top: 0 });
-    // After the first rows are back.
-    requestAnimationFrame(() => list.current?.querySelector('a')?.focus({ preventScroll: true }));
-  };
   return (
     <div class="list">
-      {hiddenCount.value > 0 && !day.value && (
-        <button type="button" class="pill primary" onClick={toTop}>
-          <span aria-hidden="true">↑ </span>
-          {hiddenCount} new
-        </button>
-      )}
       {shownLeads.value.length > 0 ? (
         <ul
           class="rows"
@@ -114,7 +91,7 @@ export function LeadList(): JSX.Element {
               isOpened={lead.automation_trigger_id === openedId.value}
             />
           ))}
-          {rendered.value.end >= shownLeads.value.length && <ListEnd onStart={addRows} />}
+          {rendered.value.end >= shownLeads.value.length && hasMore.value && <ListEnd onStart={addRows} />}
         </ul>
       ) : (
         <NoMatch />
@@ -127,36 +104,18 @@ export function LeadList(): JSX.Element {
 const mayLoadMore = (): boolean =>
   loading.peek().kind === 'idle' && filterText.peek() === '' && filterStatus.peek() === '';
 
-function olderLabel(): string {
-  if (view.value?.text) return 'Search further back';
-  return day.value ? 'Show earlier days' : 'Load older leads';
+/** The way to older leads. That of a search is above the list. */
+function Older({ onStart }: { readonly onStart: () => void }): JSX.Element | null {
+  if (!hasMore.value || filterText.value.trim() !== '') return null;
+  if (isFull.value) return <p class="soft">{FULL_TEXT}</p>;
+  return <LoadOlder label={day.value ? 'Show earlier days' : 'Load older leads'} onStart={onStart} />;
 }
 
-/** How far the service was searched, and the way to older leads. */
-function Older({ onStart }: { readonly onStart: () => void }): JSX.Element {
-  return (
-    <>
-      {view.value?.text && (
-        <p class="soft" role="status">
-          {searchedText()}
-        </p>
-      )}
-      {hasMore.value &&
-        (isFull.value ? (
-          <p class="soft">{FULL_TEXT}</p>
-        ) : (
-          <LoadOlder label={olderLabel()} onStart={onStart} />
-        ))}
-    </>
-  );
-}
-
-const ListEnd = ({ onStart }: { readonly onStart: () => void }): JSX.Element | null =>
-  hasMore.value || view.value?.text ? (
-    <li class="list-end">
-      <Older onStart={onStart} />
-    </li>
-  ) : null;
+const ListEnd = ({ onStart }: { readonly onStart: () => void }): JSX.Element => (
+  <li class="list-end">
+    <Older onStart={onStart} />
+  </li>
+);
 
 function NoMatch(): JSX.Element | null {
   if (leads.value.length === 0) return null;
@@ -249,7 +208,11 @@ function renderRow({ lead, isOpened }: RowProps): JSX.Element {
         </span>
         <span class="row-more">
           <Status status={status} />
-          {contact && <bdi class="row-contact">{visible(contact).slice(0, MAX_TEXT_LENGTH)}</bdi>}
+          {contact && (
+            <span class="row-contact">
+              <Address>{contact.slice(0, MAX_TEXT_LENGTH)}</Address>
+            </span>
+          )}
           {place !== '' && <bdi>{visible(place)}</bdi>}
           {appointmentDateTime !== null && <Appointment at={Date.parse(appointmentDateTime)} />}
         </span>

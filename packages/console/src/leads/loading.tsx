@@ -46,7 +46,7 @@ export function LoadOlder({ label, onStart }: LoadOlderProps): JSX.Element {
   }[state.kind];
   return (
     <p class="load-older">
-      {state.kind === 'loading' && isSearch && <span>Searching…</span>}
+      {state.kind === 'loading' && isSearch && <span>Searching older leads…</span>}
       {state.kind === 'paused' && <Paused resumeAt={state.resumeAt} />}
       {state.kind === 'failed' && (
         <span role="alert">{explain(state.error).title}. What was loaded is kept.</span>
