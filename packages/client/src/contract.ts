@@ -204,6 +204,14 @@ export interface HookRequest {
   readonly since?: string | null;
   /** Default: `event`. */
   readonly send?: 'event' | 'lead';
+  /** What people call it. Default: the name that it has, or else that of its token. */
+  readonly name?: string | null;
+}
+
+/** The new name of a webhook subscription. Other fields are ignored. */
+export interface HookChange {
+  /** Without control characters. Spaces around it are removed. */
+  readonly name: string;
 }
 
 /** A webhook subscription, and the secret of its events. */
@@ -212,6 +220,8 @@ export interface SubscribedHook {
   readonly id: string;
   /** Where its events are sent. */
   readonly url: string;
+  /** What people call it. Null: it has no name of its own, and is called like its token. */
+  readonly name: string | null;
   /** `event`: that there are new leads, so that the receiver polls. `lead`: each new lead in a request of its own. */
   readonly send: 'event' | 'lead';
   /** The secret of the signatures of its events, in the form of Standard Webhooks. */
@@ -228,6 +238,8 @@ export interface Hook {
   readonly id: string;
   /** Where its events are sent. */
   readonly url: string;
+  /** What people call it. Null: it has no name of its own, and is called like its token. */
+  readonly name: string | null;
   /** `event`: that there are new leads, so that the receiver polls. `lead`: each new lead in a request of its own. */
   readonly send: 'event' | 'lead';
   /** `active`: the last event was accepted, or there was none. `failing`: it was not, and is sent again later. `disabled`: it was not accepted for 3 days, or, if leads are sent, the receiver answered 410; subscribe again. */

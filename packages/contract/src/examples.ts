@@ -111,7 +111,12 @@ export const exampleConsumers: Consumers = {
   ],
 };
 
-export const exampleHookRequest = { url: 'https://hooks.zapier.com/hooks/standard/1234/5678abcd/' };
+export const exampleHookRequest = {
+  url: 'https://hooks.zapier.com/hooks/standard/1234/5678abcd/',
+  name: 'Zapier, sales team',
+};
+
+export const exampleHookChange = { name: 'Zapier, service team' };
 
 export const exampleSubscribedHook: SubscribedHook = {
   id: '8c1f0a62d94e4b7f9d3a5e60c27b1f48',
@@ -125,6 +130,7 @@ export const exampleSubscribedHook: SubscribedHook = {
 export const exampleHook: Hook = {
   id: exampleSubscribedHook.id,
   url: exampleSubscribedHook.url,
+  name: exampleSubscribedHook.name,
   send: exampleSubscribedHook.send,
   state: 'active',
   announcedThrough: '2026-03-02T09:31:40.217Z',

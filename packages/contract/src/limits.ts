@@ -48,6 +48,7 @@ export const IDEMPOTENCY_KEY_DAYS = 30;
 /** Webhook subscriptions. */
 export const MAX_HOOKS_PER_USER = 20;
 export const MAX_HOOK_URL_LENGTH = 2000;
+export const MAX_HOOK_NAME_LENGTH = 100;
 export const MAX_HOOK_BYTES = 16 * 1024;
 
 /** `Prefer: wait`, in seconds. Proxies end a request after 60 s by default. */

@@ -1,6 +1,7 @@
 /** Webhook subscriptions at `{base_url}/automation/hooks`, and their event, in the OpenAPI description. */
 import {
   exampleHook,
+  exampleHookChange,
   exampleHookEvent,
   exampleHookRequest,
   exampleSubscribedHook,
@@ -12,6 +13,7 @@ import {
   acknowledgementHeaders,
   CONSUMERS_CODES,
   problemResponses,
+  RENAME_CODES,
   SUBSCRIBE_CODES,
   UNSUBSCRIBE_CODES,
 } from './openapi-responses.ts';
@@ -117,6 +119,39 @@ export const hookPath = (requestId: Parameter): HookPathItem => ({
         { description, headers },
       ]),
     ),
+  },
+  patch: {
+    operationId: 'renameHook',
+    summary: 'Rename a webhook subscription',
+    description:
+      'Only with the token that has subscribed it. Other fields of the body are ignored. It counts as a request.',
+    tags: ['hooks'],
+    security: [{ bearer: [] }],
+    requestBody: {
+      required: true,
+      description: 'The new name.',
+      content: {
+        'application/json': {
+          schema: { $ref: '#/components/schemas/HookChange' },
+          examples: { name: { summary: 'Another name', value: exampleHookChange } },
+        },
+      },
+    },
+    responses: {
+      200: {
+        description: 'The subscription, with its new name.',
+        headers: acknowledgementHeaders(),
+        content: {
+          'application/json': {
+            schema: { $ref: '#/components/schemas/Hook' },
+            examples: {
+              hook: { summary: 'The renamed subscription', value: { ...exampleHook, ...exampleHookChange } },
+            },
+          },
+        },
+      },
+      ...problemResponses(RENAME_CODES),
+    },
   },
   delete: {
     operationId: 'unsubscribeHook',

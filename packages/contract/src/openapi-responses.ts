@@ -24,6 +24,9 @@ export const POLL_CODES = without(...BODY, ...INTAKE_ONLY, ...HOOKS_ONLY);
 export const CONSUMERS_CODES = POLL_CODES.filter((code) => code !== 'invalid-query');
 export const INTAKE_CODES = without('invalid-query', 'professional-plan-required', ...HOOKS_ONLY);
 export const SUBSCRIBE_CODES = without('invalid-query', ...INTAKE_ONLY);
+export const RENAME_CODES = SUBSCRIBE_CODES.filter(
+  (code) => code !== 'hook-host-not-allowed' && code !== 'too-many-hooks',
+);
 /** It needs no token. */
 export const UNSUBSCRIBE_CODES = CONSUMERS_CODES.filter(
   (code) => ![401, 403].includes(PROBLEMS[code].status) && code !== 'user-not-found',

@@ -86,6 +86,7 @@ export interface PostPathItem {
 }
 
 export interface HookPathItem extends PathItem {
+  readonly patch: Operation;
   readonly delete: Operation;
 }
 

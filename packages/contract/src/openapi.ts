@@ -1,6 +1,7 @@
 import {
   exampleConsumers,
   exampleHook,
+  exampleHookChange,
   exampleHookEvent,
   exampleHookRequest,
   exampleNewLead,
@@ -30,6 +31,7 @@ import {
   Consumers,
   FindLeadsQuery,
   Hook,
+  HookChange,
   HookEvent,
   HookEventData,
   HookRequest,
@@ -56,6 +58,7 @@ type ComponentName =
   | 'Consumer'
   | 'Consumers'
   | 'HookRequest'
+  | 'HookChange'
   | 'SubscribedHook'
   | 'Hook'
   | 'HookEvent'
@@ -66,7 +69,7 @@ type IntakeComponentName = 'NewLead' | 'WrittenLead' | 'WrittenLeads' | 'Sender'
 const COMPONENTS: Readonly<Record<ComponentName | IntakeComponentName, object>> = {
   ...{ Lead, LeadStatus, Problem, ParameterError, LeadError },
   ...{ NewLead, WrittenLead, WrittenLeads, Consumer, Consumers, Sender, Senders },
-  ...{ HookRequest, SubscribedHook, Hook, HookEvent, HookEventData },
+  ...{ HookRequest, HookChange, SubscribedHook, Hook, HookEvent, HookEventData },
 };
 
 const NAMES = Object.keys(COMPONENTS) as readonly (keyof typeof COMPONENTS)[];
@@ -128,6 +131,7 @@ const componentSchemas: Readonly<Record<ComponentName, Schema>> = {
   Consumer: openApiSchema(Consumer),
   Consumers: { ...openApiSchema(Consumers), examples: [exampleConsumers] },
   HookRequest: { ...openApiSchema(HookRequest), examples: [exampleHookRequest] },
+  HookChange: { ...openApiSchema(HookChange), examples: [exampleHookChange] },
   SubscribedHook: { ...openApiSchema(SubscribedHook), examples: [exampleSubscribedHook] },
   Hook: { ...openApiSchema(Hook), examples: [exampleHook] },
   HookEvent: { ...openApiSchema(HookEvent), examples: [exampleHookEvent] },

@@ -2,6 +2,7 @@ import {
   IDEMPOTENCY_KEY_DAYS,
   MAX_HEADER_BYTES,
   MAX_HOOK_BYTES,
+  MAX_HOOK_NAME_LENGTH,
   MAX_HOOK_URL_LENGTH,
   MAX_HOOKS_PER_USER,
   MAX_INTAKE_BYTES,
@@ -210,8 +211,9 @@ export const PROBLEMS = {
         'The `send` is neither `event` nor `lead`. For many leads in a response, choose `event`, and poll.',
       'since-not-a-time': `The \`since\` is not an ISO 8601 date-time, such as ${SINCE_EXAMPLE}.`,
       'since-in-future': 'The `since` is in the future: leads until then would never be sent.',
+      'name-not-valid': `The \`name\` is not a text of 1 to ${MAX_HOOK_NAME_LENGTH} characters without control characters.`,
     },
-    meaning: `The \`url\` is not a plain https URL of at most ${MAX_HOOK_URL_LENGTH.toLocaleString('en')} characters (without a user, a fragment and a port), \`since\` is not an ISO 8601 date-time, or is in the future although leads are sent, or \`send\` is neither \`event\` nor \`lead\`.`,
+    meaning: `The \`url\` is not a plain https URL of at most ${MAX_HOOK_URL_LENGTH.toLocaleString('en')} characters (without a user, a fragment and a port), \`since\` is not an ISO 8601 date-time, or is in the future although leads are sent, \`send\` is neither \`event\` nor \`lead\`, or \`name\` is not a text of 1 to ${MAX_HOOK_NAME_LENGTH} characters.`,
     integrator: 'Correct the field that `detail` names.',
     operator:
       'To allow http, another port or an IP address, add the whole origin to `LEADTAP_HOOK_HOSTS`, such as `http://127.0.0.1:5678`.',

@@ -12,7 +12,13 @@ import {
   type LeadFieldTable,
   type LeadFieldType,
 } from './lead-fields.ts';
-import { MAX_HOOK_URL_LENGTH, MAX_LEADS_PER_PAGE, MAX_SEARCH_LENGTH, MIN_LEADS_PER_PAGE } from './limits.ts';
+import {
+  MAX_HOOK_NAME_LENGTH,
+  MAX_HOOK_URL_LENGTH,
+  MAX_LEADS_PER_PAGE,
+  MAX_SEARCH_LENGTH,
+  MIN_LEADS_PER_PAGE,
+} from './limits.ts';
 import { PROBLEM_CODES } from './problems.ts';
 import { HOOK_SENDS, type HookSend, SINCE_EXAMPLE } from './query.ts';
 
@@ -218,6 +224,17 @@ const hookSend = () =>
     enum: [...HOOK_SENDS],
     description:
       '`event`: that there are new leads, so that the receiver polls. `lead`: each new lead in a request of its own.',
+  });
+const hookName = () =>
+  Type.Union([Type.String(), Type.Null()], {
+    description: 'What people call it. Null: it has no name of its own, and is called like its token.',
+  });
+/** Surrounding spaces are removed before it is counted. */
+const givenHookName = () =>
+  Type.String({
+    minLength: 1,
+    maxLength: MAX_HOOK_NAME_LENGTH,
+    description: 'Without control characters. Spaces around it are removed.',
   });
 const hookState = () =>
   Type.Unsafe<(typeof HOOK_STATES)[number]>({
@@ -474,14 +491,27 @@ export const HookRequest = Type.Object(
       }),
     ),
     send: Type.Optional(Type.Union([hookSend(), Type.Null()], { description: 'Default: `event`.' })),
+    name: Type.Optional(
+      Type.Union([givenHookName(), Type.Null()], {
+        description: 'What people call it. Default: the name that it has, or else that of its token.',
+      }),
+    ),
   },
   { description: 'A webhook subscription. Other fields are ignored.' },
 );
+
+export const HookChange = Type.Object(
+  { name: givenHookName() },
+  { description: 'The new name of a webhook subscription. Other fields are ignored.' },
+);
+
+export type HookChange = Static<typeof HookChange>;
 
 export const SubscribedHook = Type.Object(
   {
     id: hookId(),
     url: hookUrl(),
+    name: hookName(),
     send: hookSend(),
     secret: Type.String({
       description: 'The secret of the signatures of its events, in the form of Standard Webhooks.',
@@ -498,6 +528,7 @@ export const Hook = Type.Object(
   {
     id: hookId(),
     url: hookUrl(),
+    name: hookName(),
     send: hookSend(),
     ...hookProgress(),
   },

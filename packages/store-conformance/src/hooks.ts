@@ -44,6 +44,7 @@ const newHook = (id: string, rest: Partial<NewHook> = {}): NewHook => ({
     tokenId: 'token',
     tokenExpiresAt: null,
     keyId: null,
+    name: null,
     url: `https://hooks.example.com/${id}`,
   },
   send: 'event',
@@ -91,7 +92,12 @@ export const hookChecks = [
   checkHooks(
     'hooks: a subscription is stored as it was given, with the time of the database',
     async ({ hooks, openOther }) => {
-      const given = newHook('a', { tokenId: null, tokenExpiresAt: START + 9, since: START - 7 });
+      const given = newHook('a', {
+        name: 'Sales',
+        tokenId: null,
+        tokenExpiresAt: START + 9,
+        since: START - 7,
+      });
       const { since: _, ...rest } = given;
       const stored = { ...rest, createdAt: START };
       const progress: HookProgress = {
@@ -117,6 +123,23 @@ export const hookChecks = [
       });
     },
   ),
+
+  checkHooks('hooks: a name is kept, and changes alone', async ({ hooks, openOther }) => {
+    assert.equal((await subscribe(hooks, 'a')).name, null);
+    const again = (rest: Partial<NewHook> = {}) =>
+      hooks.subscribe(newHook('b', { url: newHook('a').url, ...rest }), MAX);
+    const named = await again({ name: 'Sales' });
+    assert(named.kind === 'known' && named.hook.name === 'Sales');
+    const kept = await again();
+    assert(kept.kind === 'known' && kept.hook.name === 'Sales');
+    assert.equal(await hooks.rename('a', 'Service'), true);
+    const other = await openOther();
+    assert.deepEqual({ ...(await other.find('a')) }, { ...kept.hook, name: 'Service' });
+    // A claim that began before does not take the name back.
+    await hooks.settle([{ claimed: kept.hook, progress: kept.hook }]);
+    assert.equal((await other.find('a'))?.name, 'Service');
+    assert.equal(await hooks.rename('unknown', 'Service'), false);
+  }),
 
   checkHooks(
     'hooks: a subscription starts at the newest lead that the user may see',
@@ -747,7 +770,7 @@ export const hookChecks = [
       const c = await subscribe(hooks, 'c');
       assert.deepEqual(
         (await list(hooks, { userId: 'boss', limit: 1 })).map((one) => ({ ...one })),
-        [{ hook: c, companyId: 'acme', name: 'Zapier', isPending: false, isKeyRemoved: false }],
+        [{ hook: c, companyId: 'acme', tokenName: 'Zapier', isPending: false, isKeyRemoved: false }],
       );
       for (const [part, expected] of [
         [{}, ['a', 'b', 'c', 'd']],
@@ -765,7 +788,7 @@ export const hookChecks = [
         assert.deepEqual(found, expected);
       }
       assert.deepEqual(
-        (await list(hooks)).map(({ name }) => name),
+        (await list(hooks)).map(({ tokenName }) => tokenName),
         [null, null, 'Zapier', 'Zapier'],
       );
     },

@@ -29,6 +29,7 @@ const createHook = (
 ): StoredHook => ({
   ...hook,
   keyId: hook.keyId ?? null,
+  name: hook.name ?? null,
   companyId,
   createdAt: now,
   announcedThrough: since ?? start ?? 0,
@@ -46,6 +47,7 @@ function enableHook(stored: StoredHook, hook: NewHook, now: number): StoredHook 
   const failures = stored.disabledAt === null ? {} : { failures: 0, failingSince: null, disabledAt: null };
   return {
     ...{ ...stored, ...failures, tokenExpiresAt, keyId, baseUrl },
+    name: hook.name ?? stored.name,
     // Always another one, whatever the clock says: `remove` compares it.
     createdAt: Math.max(now, stored.createdAt + 1),
     checkAt: Math.max(now, stored.notBefore),

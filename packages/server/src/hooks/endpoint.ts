@@ -7,12 +7,14 @@ import {
   type HookSend,
   type InvalidHook,
   MAX_HOOK_BYTES,
+  MAX_HOOK_NAME_LENGTH,
   MAX_HOOK_URL_LENGTH,
   MAX_HOOKS_PER_USER,
   PROBLEMS,
   type SubscribedHook,
   type Hook as WireHook,
 } from '@leadtap/contract';
+import { findTextProblem } from '../accounts/organisation-fields.ts';
 import { storableExpiry, tokenKeyOf } from '../accounts/token-key.ts';
 import { isSameConsumer } from '../consumers/store.ts';
 import { addressKey, rateLimitExceeded } from '../http/authorize.ts';
@@ -28,6 +30,7 @@ import {
 import { ProblemError } from '../http/problems.ts';
 import { parseInstant } from '../leads/instant.ts';
 import { MIN_TIME, systemClock, toIso, toIsoOrNull } from '../lib/clock.ts';
+import { isJsonObject } from '../lib/json.ts';
 import { FAILED_TOKEN_POLICIES, type Limiter, MemoryLimiter } from '../limits/limiter.ts';
 import { secretOf } from './event.ts';
 import { isSinceInFuture } from './rules.ts';
@@ -63,7 +66,7 @@ export function createHookEndpoints(options: HookEndpointOptions): Endpoint[] {
   const [signingSecret] = hooks.signingSecrets;
 
   async function subscribe(exchange: Exchange, { token }: Caller): Promise<Payload> {
-    const { url, since, send } = await readSubscription(exchange);
+    const { url, since, send, name } = await readSubscription(exchange);
     if (send !== 'event' && isSinceInFuture(since, clock())) throw invalidHook('since-in-future');
     // The account may have changed while the body arrived.
     await callers.identifyAgain(exchange);
@@ -81,6 +84,7 @@ export function createHookEndpoints(options: HookEndpointOptions): Endpoint[] {
         keyId: hooks.keyIdOf(exchange.request.headers.authorization?.slice('Bearer '.length) ?? ''),
         url: checked.url.href,
         send,
+        name,
         baseUrl,
         since,
       },
@@ -96,6 +100,7 @@ export function createHookEndpoints(options: HookEndpointOptions): Endpoint[] {
     return jsonPayload(exchange, outcome.kind === 'created' ? 201 : 200, {
       id: hook.id,
       url: hook.url,
+      name: hook.name,
       send: hook.send,
       secret: secretOf(signingSecret, hook.id),
       since: toIso(hook.announcedThrough),
@@ -104,13 +109,24 @@ export function createHookEndpoints(options: HookEndpointOptions): Endpoint[] {
   }
 
   async function read(exchange: Exchange, { token }: Caller): Promise<Payload> {
-    const id = idOf(exchange.request);
+    return jsonPayload(exchange, 200, toWireHook(await findHook(exchange, token)));
+  }
+
+  async function findHook({ request }: Exchange, token: Caller['token']): Promise<Hook> {
+    const id = idOf(request);
     const hook = HOOK_ID.test(id) ? await hooks.store.find(id) : undefined;
-    if (!hook || !isSameConsumer(hook, tokenKeyOf(token)))
-      throw new ProblemError('no-such-resource', {
-        detail: 'This token has no such webhook subscription. Subscribe again.',
-      });
-    return jsonPayload(exchange, 200, toWireHook(hook));
+    if (!hook || !isSameConsumer(hook, tokenKeyOf(token))) throw noSuchHook();
+    return hook;
+  }
+
+  async function rename(exchange: Exchange, { token }: Caller): Promise<Payload> {
+    const { name: given } = parseObject(await readBody(exchange, CHANGE));
+    const name = parseName(given);
+    // The account may have changed while the body arrived.
+    await callers.identifyAgain(exchange);
+    const hook = await findHook(exchange, token);
+    if (!(await hooks.store.rename(hook.id, name))) throw noSuchHook();
+    return jsonPayload(exchange, 200, toWireHook({ ...hook, name }));
   }
 
   /** Without a token: platforms unsubscribe after the token was changed, or without it. */
@@ -130,6 +146,7 @@ export function createHookEndpoints(options: HookEndpointOptions): Endpoint[] {
   return [
     { path: HOOKS_PATH, methods: ['POST'], callers, body: SUBSCRIPTION, answer: subscribe, observe },
     { path: item, methods: READ_METHODS, callers, answer: read, observe },
+    { path: item, methods: ['PATCH'], callers, body: CHANGE, answer: rename, observe },
     { path: item, methods: ['DELETE'], answer: remove, observe },
   ];
 }
@@ -144,42 +161,63 @@ interface Subscription {
   readonly url: string;
   readonly since: number | undefined;
   readonly send: HookSend;
+  readonly name: string | null;
 }
 
 /** Power Automate sends the URL in a header, and what its connector describes, or nothing, in the body. */
 const NOTIFICATION_URL = 'x-ms-notification-url';
 
-const SUBSCRIPTION: BodyRule = {
+const CHANGE: BodyRule = {
   mediaTypes: ['application/json'],
   mediaTypeDetail: 'Send the subscription as `Content-Type: application/json` in UTF-8.',
   maxBytes: MAX_HOOK_BYTES,
   sizeDetail: `Send at most ${MAX_HOOK_BYTES / 1024} KiB in a subscription.`,
+};
+
+const SUBSCRIPTION: BodyRule = {
+  ...CHANGE,
   isIgnored: ({ headers }) => headers[NOTIFICATION_URL] !== undefined,
 };
 
 async function readSubscription(exchange: Exchange): Promise<Subscription> {
   const notificationUrl = exchange.request.headers[NOTIFICATION_URL];
-  if (notificationUrl !== undefined) return { url: String(notificationUrl), since: undefined, send: 'event' };
+  if (notificationUrl !== undefined)
+    return { url: String(notificationUrl), since: undefined, send: 'event', name: null };
   return parseSubscription(await readBody(exchange, SUBSCRIPTION));
 }
 
 function parseSubscription(bytes: Buffer): Subscription {
-  const value = parseJson(bytes);
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new ProblemError('invalid-hook');
-  const { url, since, send: given } = value as Readonly<Record<'url' | 'since' | 'send', unknown>>;
+  const { url, since, send: given, name: givenName } = parseObject(bytes);
   if (typeof url !== 'string') throw new ProblemError('invalid-hook');
   const send = HOOK_SENDS.find((known) => known === (given ?? 'event'));
   if (send === undefined) throw invalidHook('send-unknown');
-  if (since === undefined || since === null) return { url, since: undefined, send };
+  const name = givenName === undefined || givenName === null ? null : parseName(givenName);
+  if (since === undefined || since === null) return { url, since: undefined, send, name };
   const at = typeof since === 'string' ? parseInstant(since) : undefined;
   if (at === undefined) throw invalidHook('since-not-a-time');
   // The earliest time that every database can store.
-  return { url, since: Math.max(at, MIN_TIME), send };
+  return { url, since: Math.max(at, MIN_TIME), send, name };
 }
 
 const invalidHook = (reason: InvalidHook): ProblemError =>
   new ProblemError('invalid-hook', { detail: PROBLEMS['invalid-hook'].details[reason] });
+
+function parseName(value: unknown): string {
+  const name = typeof value === 'string' ? value.trim() : '';
+  if (findTextProblem(name, MAX_HOOK_NAME_LENGTH) !== undefined) throw invalidHook('name-not-valid');
+  return name;
+}
+
+const noSuchHook = (): ProblemError =>
+  new ProblemError('no-such-resource', {
+    detail: 'This token has no such webhook subscription. Subscribe again.',
+  });
+
+function parseObject(bytes: Buffer): Readonly<Record<string, unknown>> {
+  const value = parseJson(bytes);
+  if (!isJsonObject(value)) throw new ProblemError('invalid-hook');
+  return value;
+}
 
 function parseJson(bytes: Buffer): unknown {
   try {
@@ -194,6 +232,7 @@ function parseJson(bytes: Buffer): unknown {
 const toWireHook = (hook: Hook): WireHook => ({
   id: hook.id,
   url: hook.url,
+  name: hook.name,
   send: hook.send,
   state: hookStateOf(hook),
   announcedThrough: toIso(hook.announcedThrough),

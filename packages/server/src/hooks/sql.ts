@@ -61,6 +61,7 @@ export const HOOKS: Table<StoredHook> = {
     keyId: 'text',
     url: 'text',
     send: 'text',
+    name: 'text',
     baseUrl: 'text',
     createdAt: 'time',
     ...PROGRESS,
@@ -194,6 +195,7 @@ const PRUNE = pruneSql('true');
 const PRUNE_OF_USER = pruneSql('h.user_id = $2');
 
 const FIND = `SELECT ${SELECTED} FROM leadtap.hooks AS h WHERE h.id = $1`;
+const RENAME = 'UPDATE leadtap.hooks SET name = $2 WHERE id = $1 RETURNING 1';
 const FIND_OF_USER = `SELECT ${SELECTED} FROM leadtap.hooks AS h WHERE h.user_id = $1 ORDER BY h.id FOR UPDATE`;
 const REMOVE = `
   DELETE FROM leadtap.hooks WHERE id = $1 AND created_at = coalesce(leadtap.from_ms($2), created_at) RETURNING 1`;
@@ -217,8 +219,8 @@ const prepareSql = (dialect: Dialect) => ({
       FROM leadtap.users AS u WHERE u.id = $1 FOR NO KEY UPDATE`,
   /** The values: now, limit, the last id of the page before, company, user. */
   list: `
-    SELECT ${SELECTED}, name, ${IS_PENDING} AS "isPending"
-      FROM (SELECT h.*, t.name, ${newestOf(dialect)} AS newest
+    SELECT ${SELECTED}, h.token_name AS "tokenName", ${IS_PENDING} AS "isPending"
+      FROM (SELECT h.*, t.name AS token_name, ${newestOf(dialect)} AS newest
               FROM leadtap.hooks AS h
               LEFT JOIN leadtap.issued_tokens AS t ON t.id = h.token_id
               LEFT JOIN leadtap.users AS u ON u.id = h.user_id
@@ -236,7 +238,7 @@ const prepareSql = (dialect: Dialect) => ({
      WHERE h.id = r.id RETURNING 1`,
 });
 
-type ListedRow = StoredHook & Pick<ListedHook, 'name'> & { readonly isPending: boolean | number };
+type ListedRow = StoredHook & Pick<ListedHook, 'tokenName'> & { readonly isPending: boolean | number };
 
 /** The sender tries again soon. */
 const SHORT: TaskOptions = { timeout: 'short' };
@@ -284,6 +286,12 @@ export function createHookStore(
       return row && toHook(row);
     },
 
+    async rename(id, name) {
+      if (!isStorable(id)) return false;
+      const renamed = await write(() => query(RENAME, [id, name]), SHORT);
+      return renamed.length > 0;
+    },
+
     async remove(id, createdAt) {
       if (!isStorable(id)) return false;
       const removed = await write(() => query(REMOVE, [id, createdAt ?? null]), SHORT);
@@ -294,9 +302,9 @@ export function createHookStore(
       const values = [after ?? '', companyId ?? null, userId ?? null];
       if (!values.every((value) => isStorable(value ?? ''))) return [];
       const rows = await read(() => query<ListedRow>(sql.list, [now, limit, ...values]), SHORT);
-      return rows.map(({ companyId, name, isPending, ...hook }) => {
+      return rows.map(({ companyId, tokenName, isPending, ...hook }) => {
         const isKeyRemoved = !isAcceptedKey(hook.keyId, acceptedKeys);
-        return { hook, companyId, name, isPending: Boolean(isPending), isKeyRemoved };
+        return { hook, companyId, tokenName, isPending: Boolean(isPending), isKeyRemoved };
       });
     },
 

@@ -17,6 +17,8 @@ export interface NewHook extends ConsumerKey {
   readonly keyId?: string | null;
   /** A secret: who knows it can call the receiver. */
   readonly url: string;
+  /** What people call it. Null or absent: a hook that is known keeps its name, a new one has none. */
+  readonly name?: string | null;
   /** `event`: that there are leads. `lead`: each lead. */
   readonly send: HookSend;
   /** The `{base_url}` that the subscription was sent to. */
@@ -53,6 +55,8 @@ export interface HookProgress {
 
 export interface Hook extends Omit<NewHook, 'since'>, HookProgress {
   readonly keyId: string | null;
+  /** Null: it has none of its own. */
+  readonly name: string | null;
   /** Of the last subscription with this token, URL and `send`. */
   readonly createdAt: number;
 }
@@ -98,8 +102,8 @@ export interface ClaimQuery {
 export interface ListedHook {
   readonly hook: Hook;
   readonly companyId: string;
-  /** Of the token, if it was issued here. */
-  readonly name: string | null;
+  /** The name of its token, if that was issued here. */
+  readonly tokenName: string | null;
   /** Whether the user may see a lead after `announcedThrough`. */
   readonly isPending: boolean;
   /** Its token is not accepted any more, so nothing is sent. */
@@ -109,6 +113,10 @@ export interface ListedHook {
 /** For logs and lists: the rest of the URL is a secret. Other programs may have stored a text that is no URL. */
 export const hostOfHook = ({ url }: Pick<Hook, 'url'>): string =>
   URL.canParse(url) ? new URL(url).host : 'invalid URL';
+
+/** What people call it: its own name, or else that of its token. */
+export const nameOfHook = ({ hook, tokenName }: Pick<ListedHook, 'hook' | 'tokenName'>): string | null =>
+  hook.name ?? tokenName;
 
 /** A hook is `failing` if its last attempt has failed. */
 export type HookState = 'active' | 'failing' | 'disabled';
@@ -158,7 +166,7 @@ export interface HookStore {
   now(): Promise<number>;
   /**
    * Adds the hook, or returns the one that the same token (user and token id) has for this URL and `send`: `tokenExpiresAt` and `baseUrl` as given
-   * now, another `createdAt`, its position unchanged, enabled again without failures if it was disabled, and examined at `notBefore`. A
+   * now, the name if one is given, another `createdAt`, its position unchanged, enabled again without failures if it was disabled, and examined at `notBefore`. A
    * backoff stays. A hook with a token of its own is the one with such a token that the user has for this URL and `send`, and keeps its
    * `tokenExpiresAt`. Hooks of ended tokens and of other keys do not count. Serialised by user, so that `maxPerUser` holds.
    */
@@ -173,6 +181,8 @@ export interface HookStore {
     | { readonly kind: 'no-such-user' }
   >;
   find(id: string): Promise<Hook | undefined>;
+  /** False if there is none. */
+  rename(id: string, name: string): Promise<boolean>;
   /** False if there is none. With `createdAt`: only if it was not subscribed again since. */
   remove(id: string, createdAt?: number): Promise<boolean>;
   /**

@@ -11,15 +11,16 @@ import {
   type ListedHook,
   type ListedHookState,
   listedStateOf,
+  nameOfHook,
 } from '../hooks/store.ts';
 import { toIso, toIsoOrNull } from '../lib/clock.ts';
 
 /**
  * All hooks of a token that send events as one: what is not their number is of the hook with the worst state. A hook that sends leads is
- * one by itself.
+ * one by itself. Several as one are called like their token.
  */
 export interface ConsumerHook extends Omit<Hook, 'url' | 'baseUrl'> {
-  readonly name: string | null;
+  readonly tokenName: string | null;
   readonly companyId: string;
   readonly state: ListedHookState;
   readonly count: number;
@@ -81,9 +82,10 @@ const toConsumerHook = (
   now: number,
   maySendTo: (url: string) => boolean,
 ): ConsumerHook => {
-  const { hook, companyId, name } = listed;
+  const { hook, companyId, tokenName } = listed;
   return {
-    ...{ ...hook, companyId, name, count: 1 },
+    ...{ ...hook, companyId, tokenName, count: 1 },
+    name: nameOfHook(listed),
     state: listedStateOf(listed, now),
     host: hostOfHook(hook),
     isAllowed: maySendTo(hook.url),
@@ -105,7 +107,8 @@ function combine(known: ConsumerHook | undefined, next: ConsumerHook): ConsumerH
     next.failures - known.failures ||
     (next.lastEventAt ?? 0) - (known.lastEventAt ?? 0);
   const isAllowed = known.isAllowed && next.isAllowed;
-  return { ...(isWorse > 0 ? next : known), isAllowed, count: known.count + 1 };
+  const { tokenName: name } = known;
+  return { ...(isWorse > 0 ? next : known), name, isAllowed, count: known.count + 1 };
 }
 
 /** After this, leads wait for a consumer that has never polled: the position of its hook, or the subscription. */

@@ -330,15 +330,10 @@ export async function* listedConsumerPages(
   const consumerHooks = await readConsumerHooks(hooks, query, maySendTo);
   for await (const page of consumerPages({ consumers }, query))
     yield page.map((consumer) => {
-      const { userId, tokenId, name, user } = consumer;
-      return {
-        userId,
-        tokenId,
-        name,
-        companyId: user.companyId,
-        consumer,
-        hook: consumerHooks.take(consumer),
-      };
+      const { userId, tokenId, user } = consumer;
+      const hook = consumerHooks.take(consumer);
+      const name = hook?.name ?? consumer.name;
+      return { userId, tokenId, name, companyId: user.companyId, consumer, hook };
     });
   const others: ListedConsumer[] = [];
   const leadHooks = consumerHooks.sendingLeads.map(({ hook }) => hook);

@@ -45,6 +45,7 @@ const ARGUMENTS: Readonly<Record<string, string>> = {
   'token revoke': '5b1f0c5e',
   'consumers forget': '5b1f0c5e',
   'hooks add': '--user boss --url https://hooks.zapier.com/hooks/catch/1/a',
+  'hooks rename': '8c1f0a62d94e4b7f9d3a5e60c27b1f48 Sales',
   'hooks remove': '8c1f0a62d94e4b7f9d3a5e60c27b1f48',
   'hooks send-test': '8c1f0a62d94e4b7f9d3a5e60c27b1f48',
   'leads import': '-',

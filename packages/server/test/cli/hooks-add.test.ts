@@ -118,6 +118,26 @@ describe('leadtap hooks add', () => {
     expect((await run('hooks list')).stdout).toMatch(/ Catch /);
   });
 
+  test('the same URL with another name is the same subscription, renamed', async () => {
+    const { run } = await terminalWithUsers();
+    const add = async (options = '') =>
+      JSON.parse((await run(`hooks add --json --user boss --url ${CATCH_HOOK}${options}`)).stdout);
+    const nameAndId = async () =>
+      JSON.parse((await run('hooks list --json')).stdout).map(({ id, name }: Record<string, string>) => [
+        id,
+        name,
+      ]);
+    const { id } = await add();
+    expect(await nameAndId()).toEqual([[id, 'hooks.zapier.com']]);
+    await add(' --name Sales');
+    await add();
+    expect(await nameAndId()).toEqual([[id, 'Sales']]);
+    expect(await run(`hooks add --user boss --url ${CATCH_HOOK} --name ${'x'.repeat(101)}`)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--name must have at most 100 characters, not 101'),
+    });
+  });
+
   test.each([
     ['--user unknown', CATCH_HOOK, {}, 1, 'there is no user unknown'],
     ['--user boss', CATCH_HOOK, { LEADTAP_HOOKS: 'off' }, 1, 'webhooks are switched off'],

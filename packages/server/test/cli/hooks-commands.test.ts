@@ -102,7 +102,7 @@ describe('leadtap hooks list', () => {
     expect(stdout.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
       [
         ...['ID', 'STATE', 'STATUS', 'LEADS', 'HOST', 'RETRY', 'SEND', 'LAST EVENT'],
-        ...['USER', 'TOKEN', 'COMPANY', 'ANNOUNCED THROUGH', 'FAILURES'],
+        ...['USER', 'NAME', 'COMPANY', 'ANNOUNCED THROUGH', 'FAILURES'],
       ],
       [
         ...[first.id, 'failing', '500', 'announced', 'hooks.zapier.com', 'in 2 min', 'event', '1 min ago'],

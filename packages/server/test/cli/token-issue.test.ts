@@ -153,7 +153,7 @@ test.each([
   ['token issue --all-users', '--all-users needs --json'],
   ['token issue --all-users --json --force', '--force works only with --user'],
   ['token issue --user boss --scope leads:delete', 'Write leads:read or leads:write'],
-  [`token issue --user boss --name ${'x'.repeat(201)}`, '--name must have 1 to 200 characters'],
+  [`token issue --user boss --name ${'x'.repeat(201)}`, '--name must have at most 200 characters, not 201'],
 ])('%s is refused', async (command, message) => {
   const { run } = await terminalWithUsers();
   expect(await run(command)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) });

@@ -53,6 +53,18 @@ const DISABLED = {
 };
 
 describe('a consumer with a webhook subscription', () => {
+  it('is called like its webhook, and like its token if it has several', async () => {
+    const { service, list, subscribeAs } = await installation();
+    const poll = await addClient(service, 'boss', 'token-1', 'Zapier');
+    await poll();
+    const { id } = await subscribeAs('boss', 'token-1');
+    expect(await list('boss')).toMatchObject([{ name: 'Zapier' }]);
+    await service.store.hooks.rename(id, 'Sales');
+    expect(await list('boss')).toMatchObject([{ name: 'Sales' }]);
+    await subscribeAs('boss', 'token-1', `${ZAPIER_URL}b`);
+    expect(await list('boss')).toMatchObject([{ name: 'Zapier', hook: { count: 2 } }]);
+  });
+
   it('has its state and last event over HTTP, in the command and on the status page', async () => {
     const { clock, service, run, list, status, subscribeAs } = await installation();
     const poll = await addClient(service, 'boss', 'token-1', 'Zapier');

@@ -230,3 +230,30 @@ it('an attempt that was not accepted, or is not known to be, is not said to be s
   clock.advance(3 * 60_000);
   expect((await readStatus(service)).summary).toContain('; the last attempt was 3 min 3 s ago.');
 });
+
+it('a webhook with a name is called by it, and its host, wherever it is shown', async () => {
+  const { clock, service, run, list, subscribe } = await installation();
+  await addClient(service, 'boss', 'token-1', 'console');
+  await subscribe();
+  const { stderr } = await run(`hooks rename ${ID} Slack-sales`);
+  expect(stderr).toBe('The subscription of hooks.zapier.com is now called Slack-sales.\n');
+  await service.add({ id: 'first' });
+  clock.advance(10 * 60_000);
+  const { summary, consumers } = await list();
+  expect(consumers).toMatchObject([{ name: 'Slack-sales' }]);
+  expect(summary.message).toMatch(/^Slack-sales → hooks\.zapier\.com: /);
+  const status = await readStatus(service);
+  expect(status.problems[0]?.message).toContain('Slack-sales → hooks.zapier.com (user boss)');
+  expect(await readPage(service)).toContain('Slack-sales');
+  expect((await run('consumers')).stdout).toContain('Slack-sales');
+  expect((await run('leads show first')).stdout).toContain('Slack-sales');
+  expect(JSON.parse((await run('hooks list --json')).stdout)).toMatchObject([{ name: 'Slack-sales' }]);
+  expect(await run(`hooks rename ${ID} ${'x'.repeat(101)}`)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('the name must have at most 100 characters'),
+  });
+  expect(await run(`hooks rename ${'0'.repeat(32)} Sales`)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('there is no webhook subscription'),
+  });
+});

@@ -113,6 +113,7 @@ describe('bodies that are no subscription', () => {
       {},
       'invalid-hook',
     ],
+    ['batches of leads', `{"url":"${ZAPIER_URL}","send":"leads"}`, {}, 'invalid-hook'],
     ['a since that is a number', `{"url":"${ZAPIER_URL}","since":1772443800}`, {}, 'invalid-hook'],
   ] as const)('%s', async (_name, body, headers, code) => {
     // A user of its own: the requests of one are limited.

@@ -20,6 +20,7 @@ describe('a subscription', () => {
     expect(hook).toEqual({
       id: expect.stringMatching(/^[0-9a-f]{32}$/),
       url: ZAPIER_URL,
+      name: null,
       send: 'event',
       secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/),
       since: iso(last),
@@ -126,7 +127,7 @@ describe('GET', () => {
     const hook = await response.json();
     expect([...Errors(WireHook, hook)]).toEqual([]);
     expect(hook).toEqual({
-      ...{ id, url: ZAPIER_URL, send: 'event', state: 'active', announcedThrough: since },
+      ...{ id, url: ZAPIER_URL, name: null, send: 'event', state: 'active', announcedThrough: since },
       ...{ lastEventAt: null, lastStatus: null, failures: 0 },
     });
     const head = await hooksRequest(service, token, { path: `/${id}`, method: 'HEAD' });

@@ -21,6 +21,7 @@ const HOOK: Hook = {
     tokenId: 't',
     tokenExpiresAt: null,
     keyId: null,
+    name: null,
     url: 'https://a.test/',
     send: 'event',
     baseUrl: 'https://b.test',

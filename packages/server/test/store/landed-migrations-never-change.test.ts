@@ -18,6 +18,7 @@ const CHECKSUMS = {
     '0006_senders.sql': 'd5110f5b9e2dc3537b3d53eb90bfcf22f6353110bd141cff07d79842697b980a',
     '0007_moved_leads.sql': 'f52d8dc72085b76f5ea38f02efe2fb00f80130683f3220a545c9ac36b72ab97c',
     '0008_scopes_of_consumers.sql': '650322e9954304d398c64039aa824aa62d65b6ba2c7dc9bcc54ad6084b5bfde4',
+    '0009_names_of_hooks.sql': 'b9e62a4a983aa994e09aa2c5e8a5fa39d158992b3dab3dc6bc43bacf3b7c5d86',
   },
   postgres: {
     '0001_schema.sql': '3e39abd719d5b8123ec5b774cae4aed281039e0408686d4471bb7b667ebcd1fd',
@@ -29,6 +30,7 @@ const CHECKSUMS = {
     '0007_senders.sql': 'fd61ba4639f96c70256ba6ba22e32fdd2720bce08ca57d03288a619de681af79',
     '0008_moved_leads.sql': '23fc88189335f9328d567ec0a33abe7c4d2bf382d8adf1f265cfb397d9bc18a5',
     '0009_scopes_of_consumers.sql': 'ffa608b29e79d3b357f1ba031fa15bfac7adbfe22adc6f180c0cc35ce3ff405c',
+    '0010_names_of_hooks.sql': '9c8823de82784c985abc7216f764a1a8691889b9e84372eb39cd338290bcdac3',
   },
 } as const;
 

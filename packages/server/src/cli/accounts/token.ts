@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Command, InvalidArgumentError } from 'commander';
+import { findTextProblem } from '../../accounts/organisation-fields.ts';
 import { issueToken, type TokenGrant } from '../../accounts/own-tokens.ts';
 import type { TokenScope, User } from '../../accounts/records.ts';
 import { loadSigningKeys, type SigningKeys } from '../../accounts/signing-keys.ts';
@@ -201,10 +202,9 @@ async function issue(context: CommandContext, options: IssueOptions): Promise<vo
   });
 }
 
-const MAX_NAME_LENGTH = 200;
-
 function checkIssueOptions(options: IssueOptions): void {
   const { user, allUsers, json, force, name, source, map = [], scope, timeZone } = options;
+  const nameProblem = name === undefined ? undefined : findTextProblem(name);
   const maySend = source !== undefined || scope?.includes('leads:write');
   const mistakes: readonly (readonly [boolean | undefined, string])[] = [
     [timeZone !== undefined && !maySend, '--time-zone needs the scope leads:write'],
@@ -213,10 +213,7 @@ function checkIssueOptions(options: IssueOptions): void {
     [(user === undefined) === (allUsers === undefined), 'give either --user ID or --all-users'],
     [allUsers && !json, '--all-users needs --json'],
     [allUsers && force, '--force works only with --user'],
-    [
-      name !== undefined && (name.trim() === '' || name.length > MAX_NAME_LENGTH),
-      `--name must have 1 to ${MAX_NAME_LENGTH} characters`,
-    ],
+    [nameProblem !== undefined, `--name ${nameProblem}`],
   ];
   for (const [isMistake, message] of mistakes) if (isMistake) throw new Failure('usage', message);
   // A field map in a token cannot be changed, so its errors are found before the token exists.

@@ -21,6 +21,7 @@ import { withInvocation } from '../invocation.ts';
 import { parseSince } from '../leads/find.ts';
 import { writeJson, writeLine } from '../output.ts';
 import { warnAboutService } from '../running-service.ts';
+import { checkName } from './rename.ts';
 
 export function registerAdd(hooks: Command, context: CommandContext): void {
   addCommand(hooks, context, {
@@ -38,7 +39,7 @@ export function registerAdd(hooks: Command, context: CommandContext): void {
         text: 'send the leads created after this time, too',
         parse: (text) => parseSince(text, context.clock()),
       },
-      '--name <name>': 'what the subscription is for (default: the host of the URL)',
+      '--name <name>': 'what people call the subscription (default: the host of the URL)',
       '--json': 'print { id, send, since, secret, tokenId }; with --send event, also { token }',
     },
     help: `
@@ -58,7 +59,6 @@ Hosts of automation platforms are allowed. LEADTAP_HOOK_HOSTS has to list any ot
 }
 
 const TOKEN_MS = 10 * 365 * 86_400_000;
-const MAX_NAME_LENGTH = 200;
 
 interface AddFlags {
   readonly user: string;
@@ -74,9 +74,7 @@ const addHook = (context: CommandContext, flags: AddFlags): Promise<void> =>
     const { user: userId, send, since, json } = flags;
     const { stdout, stderr, clock } = context;
     const url = allowedUrl(flags.url, config);
-    const name = flags.name ?? new URL(url).host;
-    if (name.trim() === '' || name.length > MAX_NAME_LENGTH)
-      throw new Failure('usage', `--name must have 1 to ${MAX_NAME_LENGTH} characters`);
+    const name = flags.name === undefined ? null : checkName('--name', flags.name);
     if (send !== 'event' && isSinceInFuture(since, clock()))
       throw new Failure('usage', PROBLEMS['invalid-hook'].details['since-in-future'].replaceAll('`', ''));
     const user = await findUser(store, userId);
@@ -93,7 +91,7 @@ const addHook = (context: CommandContext, flags: AddFlags): Promise<void> =>
     const grant = { userId, tokenId: ownTokenId(id), issuedAt, expiresAt: issuedAt + TOKEN_MS };
     const outcome = await hooks.subscribe(
       {
-        ...{ id, userId, url, send, baseUrl: knownServiceUrl(config) },
+        ...{ id, userId, url, send, name, baseUrl: knownServiceUrl(config) },
         tokenId: grant.tokenId,
         tokenExpiresAt: grant.expiresAt,
         keyId: keys[0].id,
@@ -105,7 +103,7 @@ const addHook = (context: CommandContext, flags: AddFlags): Promise<void> =>
     if (outcome.kind === 'no-such-user') throw new Failure('not-found', `there is no user ${userId}`);
     const { hook } = outcome;
     const isKnown = outcome.kind === 'known';
-    const [issued] = isKnown ? [] : await issueRecorded(store, keys, [grant], name);
+    const [issued] = isKnown ? [] : await issueRecorded(store, keys, [grant], name ?? new URL(url).host);
     const [signingSecret] = secretsOf(keys);
     const facts = {
       ...{ id: hook.id, send, since: toIso(hook.announcedThrough) },

@@ -14,6 +14,7 @@ import {
   isAcceptedKey,
   type ListedHook,
   listedStateOf,
+  nameOfHook,
 } from '../../hooks/store.ts';
 import { allowedHosts } from '../../hooks/url.ts';
 import { mayPoll } from '../../leads/access.ts';
@@ -28,6 +29,8 @@ import { withInvocation } from '../invocation.ts';
 import { printList, writeLine } from '../output.ts';
 import { findServiceProblem, readInstance } from '../running-service.ts';
 import { registerAdd } from './add.ts';
+import { findHook } from './find.ts';
+import { registerRename } from './rename.ts';
 
 export function registerHooks(program: Command, context: CommandContext): void {
   const hooks = program.command('hooks').description('see and control webhook subscriptions');
@@ -58,11 +61,12 @@ host not allowed (by LEADTAP_HOOK_HOSTS of the service that runs), plan (of the 
 
 Who knows the id of a subscription can delete it.
 
---json has id, companyId, userId, tokenId, name (of the token), host, send, state, isPending, pendingReason, createdAt, announcedThrough,
+--json has id, companyId, userId, tokenId, name (of the subscription, or else of its token), host, send, state, isPending, pendingReason, createdAt, announcedThrough,
 lastEventAt, lastStatus (null: no response), failures, failingSince and retryAt (null: nothing is due).`,
     examples: ['leadtap hooks list', 'leadtap hooks list --user ada --json'],
     run: listHooks,
   });
+  registerRename(hooks, context);
   addCommand(hooks, context, {
     name: 'remove',
     description: 'delete a webhook subscription',
@@ -87,13 +91,6 @@ The receiver has 10 seconds; redirects are not followed. If it refuses the event
     examples: ['leadtap hooks send-test 8c1f0a62d94e4b7f9d3a5e60c27b1f48'],
     run: sendTest,
   });
-}
-
-async function findHook(hooks: HookStore, id: string): Promise<Hook> {
-  const hook = await hooks.find(id);
-  if (hook) return hook;
-  const fix = '`leadtap hooks list` shows all of them. A subscription ends with its token.';
-  throw new Failure('not-found', `there is no webhook subscription ${id}`, fix);
 }
 
 interface ListOptions {
@@ -128,7 +125,7 @@ const listHooks = (context: CommandContext, options: ListOptions): Promise<void>
       toJson: (listed) => toJson(listed, now),
       headings: [
         ...['ID', 'STATE', 'STATUS', 'LEADS', 'HOST', 'RETRY', 'SEND', 'LAST EVENT'],
-        ...['USER', 'TOKEN', 'COMPANY', 'ANNOUNCED THROUGH', 'FAILURES'],
+        ...['USER', 'NAME', 'COMPANY', 'ANNOUNCED THROUGH', 'FAILURES'],
       ],
       toRow: (listed) => toRow(listed, now),
       whole: ['ID', 'LEADS'],
@@ -147,13 +144,13 @@ const retryAtOf = (listed: ListedHook, now: number): number | null =>
 type ExplainedHook = ListedHook & { readonly reason: string | null };
 
 function toJson(listed: ExplainedHook, now: number) {
-  const { hook, companyId, name, isPending, reason } = listed;
+  const { hook, companyId, isPending, reason } = listed;
   return {
     id: hook.id,
     companyId,
     userId: hook.userId,
     tokenId: hook.tokenId,
-    name,
+    name: nameOfHook(listed),
     host: hostOfHook(hook),
     send: hook.send,
     state: listedStateOf(listed, now),
@@ -170,7 +167,7 @@ function toJson(listed: ExplainedHook, now: number) {
 }
 
 function toRow(listed: ExplainedHook, now: number): (string | null)[] {
-  const { hook, companyId, name, isPending, reason } = listed;
+  const { hook, companyId, isPending, reason } = listed;
   const { lastEventAt, lastStatus } = hook;
   const retryAt = retryAtOf(listed, now);
   return [
@@ -180,7 +177,7 @@ function toRow(listed: ExplainedHook, now: number): (string | null)[] {
     retryAt === null ? null : retryAt <= now ? 'now' : `in ${formatDuration((retryAt - now) / 1000)}`,
     hook.send,
     lastEventAt === null ? 'never' : `${formatDuration((now - lastEventAt) / 1000)} ago`,
-    ...[hook.userId, name ?? hook.tokenId, companyId],
+    ...[hook.userId, nameOfHook(listed) ?? hook.tokenId, companyId],
     // Before the first lead of the company.
     hook.announcedThrough > 0 ? toIso(hook.announcedThrough) : null,
     String(hook.failures),

@@ -132,6 +132,7 @@ export function simulateSender({ maxInFlight = 40 } = {}) {
           tokenId: null,
           tokenExpiresAt: null,
           keyId: null,
+          name: null,
           url: `https://a.test/${id}`,
           send: 'event',
           baseUrl: '',

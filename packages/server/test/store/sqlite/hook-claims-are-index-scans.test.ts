@@ -24,10 +24,18 @@ it('the leads that a hook sends are a range of one index', async () => {
   const [steps = []] = await plansOf('l.created_at = k.created_at', async (database) => {
     const store = createHookStore(database, decodeLead);
     const times = { notBefore: 0, createdAt: 0, announcedThrough: 0, failures: 0 };
-    const ids = { id: 'a', userId: 'boss', tokenId: null, tokenExpiresAt: null, keyId: null, baseUrl: '' };
+    const ids = { id: 'a', userId: 'boss', tokenId: null, tokenExpiresAt: null, keyId: null, name: null };
     const nothing = { announcedSince: null, lastEventAt: null, lastStatus: null };
     const state = { failingSince: null, disabledAt: null, checkAt: null, remindAt: null };
-    const hook = { ...times, ...ids, ...nothing, ...state, url: 'https://a.test/', send: 'lead' } as const;
+    const hook = {
+      ...times,
+      ...ids,
+      ...nothing,
+      ...state,
+      url: 'https://a.test/',
+      baseUrl: '',
+      send: 'lead',
+    } as const;
     await store.readLead(hook, 0);
   });
   expect(steps.filter((step) => step.startsWith('SEARCH l '))).toEqual([
