@@ -21,6 +21,8 @@ const refused = (number: number, rest: Partial<RefusedLeadWithBody> = {}): Refus
   };
 };
 
+const dayWith = (at: number, unkept: number) => [new Date(at).toISOString().slice(0, 10), 0, 0, unkept];
+
 const checkRefused = (
   name: string,
   body: (refusedLeads: RefusedLeadStore, store: Store) => Promise<void>,
@@ -55,7 +57,7 @@ export const refusedLeadChecks = [
     });
     await refusedLeads.record([given]);
     const found = await refusedLeads.find(given.id);
-    assert.deepEqual(found, { ...given, bytes: 5, dropped: 0, sender: null });
+    assert.deepEqual(found, { ...given, bytes: 5, sender: null });
     const { body: _, bodyHash: __, keyHash: ___, ...listed } = found;
     assert.deepEqual(await listAll(refusedLeads), [listed]);
     assert.equal(await refusedLeads.find('0190-9\0'), undefined);
@@ -132,7 +134,7 @@ export const refusedLeadChecks = [
 
   checkRefused(
     'a user has at most half of the rows, and the oldest of its busiest token go',
-    async (refusedLeads) => {
+    async (refusedLeads, { senders }) => {
       const rows = (start: number, count: number, rest: Partial<RefusedLeadWithBody> = {}) =>
         Array.from({ length: count }, (_, index) => refused(start + index, rest));
       const ofToken = async (token: string) =>
@@ -142,9 +144,10 @@ export const refusedLeadChecks = [
       await refusedLeads.record([refused(507, { times: 2 }), refused(508), refused(509, { times: 3 })]);
       const busy = await ofToken('form');
       assert.deepEqual([busy.length, busy[0]?.id, busy.at(-1)?.id], [497, idOf(13), idOf(509)]);
-      assert.equal(
-        busy.reduce((sum, { dropped }) => sum + dropped, 0),
-        3,
+      const [sender, ...others] = await senders.list({ limit: 9, now: START });
+      assert.deepEqual(
+        [sender?.tokenId, sender?.lastUnkeptAt, sender?.days, others],
+        ['form', START + 509, [dayWith(START, 3)], []],
       );
       assert.equal((await ofToken('quiet')).length, 3);
     },
@@ -182,26 +185,34 @@ export const refusedLeadChecks = [
     assert.equal(rows.at(-1)?.id, idOf(329));
   }),
 
-  checkRefused('rows of removed users and old rows are deleted', async (refusedLeads, store) => {
-    await refusedLeads.record([
-      refused(1),
-      refused(2, { userId: 'seller' }),
-      refused(3, { userId: 'stranger' }),
-      refused(4, { companyId: 'globex', userId: 'boss' }),
-      refused(5, { userId: 'north-lead', lastAt: START + 31 * DAY_MS }),
-    ]);
-    assert.deepEqual(await idsIn(refusedLeads), [idOf(1), idOf(2), idOf(5)]);
-    await store.removeUser('seller');
-    assert.deepEqual(await idsIn(refusedLeads), [idOf(1), idOf(5)]);
-    assert.equal(await refusedLeads.prune(START + DAY_MS), 1);
-    assert.deepEqual(await idsIn(refusedLeads), [idOf(5)]);
-  }),
+  checkRefused(
+    'rows of removed users and old rows are deleted, and the old ones counted',
+    async (refusedLeads, store) => {
+      await refusedLeads.record([
+        refused(1),
+        refused(2, { userId: 'seller' }),
+        refused(3, { userId: 'stranger' }),
+        refused(4, { companyId: 'globex', userId: 'boss' }),
+        refused(5, { userId: 'north-lead', lastAt: START + 31 * DAY_MS }),
+      ]);
+      assert.deepEqual(await idsIn(refusedLeads), [idOf(1), idOf(2), idOf(5)]);
+      await store.removeUser('seller');
+      assert.deepEqual(await idsIn(refusedLeads), [idOf(1), idOf(5)]);
+      const now = START + 2 + 30 * DAY_MS;
+      assert.equal(await refusedLeads.prune(now), 1);
+      assert.deepEqual(await idsIn(refusedLeads), [idOf(5)]);
+      const counted = await store.senders.list({ limit: 9, now });
+      assert.deepEqual(
+        counted.map(({ userId, tokenId, lastUnkeptAt, days }) => ({ userId, tokenId, lastUnkeptAt, days })),
+        [{ userId: 'boss', tokenId: 'form', lastUnkeptAt: now, days: [dayWith(now, 1)] }],
+      );
+    },
+  ),
 
-  checkRefused('a summary has each sender of the last 7 days', async (refusedLeads) => {
+  checkRefused('a summary has each sender', async (refusedLeads) => {
     const now = START + 8 * DAY_MS;
     const at = (time: number) => ({ receivedAt: START, lastAt: time });
     await refusedLeads.record([
-      refused(1, { ...at(now - 7 * DAY_MS), tokenId: 'old' }),
       refused(2, { ...at(now - 3), code: 'token-expired', errors: [] }),
       refused(3, { ...at(now - 2), times: 4 }),
       refused(4, { ...at(now - 1), code: 'token-expired', errors: [], times: 2 }),
@@ -212,7 +223,7 @@ export const refusedLeadChecks = [
         companyId: 'globex',
         userId: 'rival',
         tokenId: null,
-        ...{ kept: 1, requests: 1, dropped: 0 },
+        ...{ kept: 1, requests: 1 },
         firstAt: START,
         lastAt: now - 1,
       },
@@ -220,15 +231,14 @@ export const refusedLeadChecks = [
     };
     const acme = {
       ...{ companyId: 'acme', userId: 'boss', tokenId: 'form', firstAt: START, lastAt: now - 1 },
-      ...{ kept: 3, requests: 7, dropped: 0 },
+      ...{ kept: 3, requests: 7 },
       ...{ code: 'invalid-lead', fields: ['mail'] },
     };
-    const summaries = await refusedLeads.summarize({ now });
+    const summaries = await refusedLeads.summarize();
     assert.deepEqual(
       [...summaries].sort((a, b) => (a.companyId < b.companyId ? -1 : 1)),
       [acme, globex],
     );
-    assert.deepEqual(await refusedLeads.summarize({ companyId: 'globex', now }), [globex]);
-    assert.deepEqual(await refusedLeads.summarize({ now: now + 8 * DAY_MS }), []);
+    assert.deepEqual(await refusedLeads.summarize('globex'), [globex]);
   }),
 ];

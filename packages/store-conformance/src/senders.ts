@@ -242,4 +242,22 @@ export const senderChecks = [
       assert.deepEqual(keysOf(await senders.list(query())), [left[0], left[2]]);
     },
   ),
+
+  checkSenders(
+    'requests that are not kept are counted by day, until they are cleared',
+    async ({ senders }) => {
+      const unkept = (tokenId: string, day: SenderSummary['days'][number]) =>
+        requests('boss', tokenId, { lastUnkeptAt: START, days: [day] });
+      await senders.record([unkept('a', [TODAY, 1, 2, 2]), unkept('b', [TODAY, 0, 1, 1])]);
+      await senders.record([unkept('a', [TODAY, 0, 3, 1])]);
+      const days = async () => (await senders.list(query())).map((one) => [one.lastUnkeptAt, ...one.days]);
+      const other = [START, [TODAY, 0, 1, 1]];
+      assert.deepEqual(await days(), [[START, [TODAY, 1, 5, 3]], other]);
+      await senders.clearUnkept([
+        { userId: 'boss', tokenId: 'a' },
+        { userId: 'boss', tokenId: 'unknown' },
+      ]);
+      assert.deepEqual(await days(), [[null, [TODAY, 1, 5]], other]);
+    },
+  ),
 ];

@@ -11,8 +11,8 @@ export const firstDayOf = (now: number): string => dayOf(now - (SENDER_DAYS - 1)
 
 /** Two instances may write in any order. */
 export function mergeSender(stored: Sender | undefined, requests: SenderSummary, companyId: string): Sender {
-  const { mustBeIssued: _, writtenAt, source = null, ...rest } = requests;
-  if (!stored) return { ...rest, companyId, source, firstRequestAt: rest.lastRequestAt };
+  const { mustBeIssued: _, writtenAt, source = null, tokenExpiresAt = null, ...rest } = requests;
+  if (!stored) return { ...rest, companyId, source, tokenExpiresAt, firstRequestAt: rest.lastRequestAt };
   const latest = writtenAt + MAX_CLOCK_SKEW_MS;
   // Times of the future are of a clock that was set back since.
   const known = (at: number | null): number | null => (at === null || at > latest ? null : at);
@@ -23,7 +23,7 @@ export function mergeSender(stored: Sender | undefined, requests: SenderSummary,
     tokenId: rest.tokenId,
     companyId,
     source: requests.source === undefined ? stored.source : requests.source,
-    tokenExpiresAt: isLater ? rest.tokenExpiresAt : stored.tokenExpiresAt,
+    tokenExpiresAt: isLater && requests.tokenExpiresAt !== undefined ? tokenExpiresAt : stored.tokenExpiresAt,
     firstRequestAt: Math.min(stored.firstRequestAt, rest.lastRequestAt),
     lastRequestAt: isLater ? rest.lastRequestAt : stored.lastRequestAt,
     lastAcceptedAt: laterOf(known(stored.lastAcceptedAt), rest.lastAcceptedAt),
@@ -32,6 +32,9 @@ export function mergeSender(stored: Sender | undefined, requests: SenderSummary,
     days: mergeDays(stored.days, rest.days, writtenAt, dayOf(latest)),
   };
 }
+
+export const toDay = (day: string, accepted: number, refused: number, unkept: number): SenderDay =>
+  unkept === 0 ? [day, accepted, refused] : [day, accepted, refused, unkept];
 
 const isRefusalLater = (a: Sender['lastRefusal'], b: Sender['lastRefusal']): boolean =>
   b === null || (a !== null && a.at > b.at);
@@ -44,10 +47,10 @@ function mergeDays(
 ): readonly SenderDay[] {
   const firstDay = firstDayOf(now);
   const days = new Map<string, SenderDay>();
-  for (const [day, accepted, refused] of [...stored, ...added]) {
+  for (const [day, accepted, refused, unkept = 0] of [...stored, ...added]) {
     if (day < firstDay || day > lastDay) continue;
-    const [, acceptedBefore = 0, refusedBefore = 0] = days.get(day) ?? [];
-    days.set(day, [day, acceptedBefore + accepted, refusedBefore + refused]);
+    const [, acceptedBefore = 0, refusedBefore = 0, unkeptBefore = 0] = days.get(day) ?? [];
+    days.set(day, toDay(day, acceptedBefore + accepted, refusedBefore + refused, unkeptBefore + unkept));
   }
   return [...days.values()].sort(([a], [b]) => (a < b ? -1 : 1));
 }

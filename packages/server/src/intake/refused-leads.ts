@@ -51,7 +51,6 @@ const MAX_BYTES_PER_TRANSACTION = 512 * 1024;
 const MAX_ACCEPTED = 20_000;
 const MAX_ACCEPTED_PER_TRANSACTION = 1000;
 const HOUR_MS = 3_600_000;
-const KEEP_MS = 30 * 24 * HOUR_MS;
 const MAX_KEPT_ERRORS = 50;
 const MAX_DETAIL_LENGTH = 500;
 /** A header that can be stored and read again. */
@@ -85,7 +84,7 @@ export class RefusedLeadRecorder {
   start(): void {
     const prune = () =>
       this.#enqueue(async () => {
-        await this.#store.prune(this.#options.clock() - KEEP_MS);
+        await this.#store.prune(this.#options.clock());
       });
     prune();
     this.#pruning = setInterval(prune, HOUR_MS).unref();

@@ -1,6 +1,7 @@
 /** Refused requests in a database. */
 import { setImmediate } from 'node:timers/promises';
 import type { LeadError, ProblemCode } from '@leadtap/contract';
+import type { TokenKey } from '../accounts/token-key.ts';
 import {
   type ColumnType,
   type Dialect,
@@ -14,10 +15,13 @@ import {
   type Table,
   type TaskOptions,
 } from '../sql/sql.ts';
+import { dayOf, toDay } from './merge-senders.ts';
+import { prepareRecordSenders } from './sender-sql.ts';
 import {
   type AcceptedRequest,
   MAX_REFUSED_BYTES,
   MAX_REFUSED_LEADS,
+  REFUSED_DAYS,
   type RefusedLeadStore,
   type RefusedLeadWithBody,
   type RefusedSummary,
@@ -35,6 +39,8 @@ interface ListedRow extends Omit<StoredRefusedLead, 'sender' | 'answerMap' | 'er
 /** The body is base64: PostgreSQL stores no NUL in a text, and a refused body can contain anything. */
 interface StoredRow extends ListedRow, RequestHashes {
   readonly body: string;
+  /** Always 0. An earlier version counted here what it deleted for lack of room. */
+  readonly dropped: number;
 }
 
 const LISTED: Table<ListedRow>['types'] = {
@@ -48,17 +54,18 @@ const LISTED: Table<ListedRow>['types'] = {
   receivedAt: 'time',
   lastAt: 'time',
   times: 'integer',
-  dropped: 'integer',
   code: 'text',
   bytes: 'integer',
   mediaType: 'text',
   errors: 'text',
 };
 
+const WITH_BODY = { ...LISTED, bodyHash: 'text', keyHash: 'text', body: 'text' } as const;
+
 export const REFUSED_LEADS: Table<StoredRow> = {
   name: 'refused_leads',
   key: ['id'],
-  types: { ...LISTED, bodyHash: 'text', keyHash: 'text', body: 'text' },
+  types: { ...WITH_BODY, dropped: 'integer' },
 };
 
 const toRow = ({ body, answerMap, errors, ...refused }: RefusedLeadWithBody): StoredRow => ({
@@ -83,56 +90,59 @@ const IS_OF_COMPANY = '(CAST($1 AS text) IS NULL OR r.company_id = $1)';
 const LIST = `
   SELECT ${SELECTED} FROM leadtap.refused_leads AS r WHERE ${IS_OF_COMPANY} AND r.id > $2 ORDER BY r.id LIMIT $3`;
 const FIND = `
-  SELECT ${selectFields(REFUSED_LEADS.types, 'r')}, ${SENDER} AS sender FROM leadtap.refused_leads AS r WHERE r.id = $1`;
+  SELECT ${selectFields(WITH_BODY, 'r')}, ${SENDER} AS sender FROM leadtap.refused_leads AS r WHERE r.id = $1`;
 const FIND_ANY = 'SELECT 1 AS one FROM leadtap.refused_leads LIMIT 1';
 const HAS_NO_USER = `
   NOT EXISTS (SELECT 1 FROM leadtap.users AS u WHERE u.id = r.user_id AND u.company_id = r.company_id)`;
-const PRUNE = `
-  DELETE FROM leadtap.refused_leads AS r WHERE r.last_at < leadtap.from_ms($1) OR ${HAS_NO_USER} RETURNING 1`;
+const PRUNE_REMOVED = `DELETE FROM leadtap.refused_leads AS r WHERE ${HAS_NO_USER} RETURNING 1`;
+const DELETED = `
+  user_id AS "userId", nullif(token_id, '') AS "tokenId", source, leadtap.to_ms(last_at) AS "lastAt", times`;
+const PRUNE_OLD = `
+  DELETE FROM leadtap.refused_leads WHERE last_at < leadtap.from_ms($1) RETURNING ${DELETED}`;
 
 /**
  * The rows of a company that are beyond its bounds. Its users take turns, and so do the tokens of a user: one that floods, or changes its
  * tokens, loses its own oldest rows.
  */
 const FIND_EXCESS = `
-  SELECT f.id, f.user_id AS "userId", f.token_id AS "tokenId", f.times + f.dropped AS dropped FROM (
+  SELECT f.id FROM (
     SELECT u.*, row_number() OVER fair AS place, sum(u.bytes) OVER fair AS total FROM (
       SELECT t.*, row_number() OVER of_user AS place_of_user, sum(t.bytes) OVER of_user AS total_of_user FROM (
-        SELECT r.id, r.user_id, r.token_id, r.times, r.dropped, r.bytes, r.last_at,
+        SELECT r.id, r.user_id, r.bytes, r.last_at,
                row_number() OVER (PARTITION BY r.user_id, r.token_id ORDER BY r.last_at DESC, r.id DESC) AS place_of_token
           FROM leadtap.refused_leads AS r WHERE r.company_id = $1) AS t
       WINDOW of_user AS (PARTITION BY t.user_id ORDER BY t.place_of_token, t.last_at DESC, t.id DESC ROWS UNBOUNDED PRECEDING)) AS u
     WINDOW fair AS (ORDER BY u.place_of_user, u.last_at DESC, u.id DESC ROWS UNBOUNDED PRECEDING)) AS f
    WHERE f.place > ${MAX_REFUSED_LEADS} OR f.total > ${MAX_REFUSED_BYTES}
       OR f.place_of_user > ${MAX_REFUSED_LEADS / 2} OR f.total_of_user > ${MAX_REFUSED_BYTES / 2}`;
-/** Of the newest row of the same token. */
-const COUNT_DROPPED = `
-  UPDATE leadtap.refused_leads SET dropped = dropped + $4 WHERE id = (
-    SELECT r.id FROM leadtap.refused_leads AS r WHERE r.company_id = $1 AND r.user_id = $2 AND r.token_id = $3
-     ORDER BY r.last_at DESC, r.id DESC LIMIT 1)`;
 /** Over at least one bound. */
 const FIND_FULL_USERS = `
   SELECT count(*) AS rows, sum(r.bytes) AS bytes FROM leadtap.refused_leads AS r WHERE r.company_id = $1 GROUP BY r.user_id`;
 
-const WEEK_MS = 7 * 86_400_000;
+const KEPT_MS = REFUSED_DAYS * 86_400_000;
 const MAX_FIELDS = 20;
 
-/** The values: start, and company. A company has at most 1,000 rows. */
+/** A company has at most 1,000 rows. */
 const SUMMARIZE = `
   SELECT r.company_id AS "companyId", r.user_id AS "userId", nullif(r.token_id, '') AS "tokenId", r.code,
-         count(*) AS kept, sum(r.times) AS requests, sum(r.dropped) AS dropped,
+         count(*) AS kept, sum(r.times) AS requests,
          leadtap.to_ms(min(r.received_at)) AS "firstAt", leadtap.to_ms(max(r.last_at)) AS "lastAt", max(r.id) AS newest
-    FROM leadtap.refused_leads AS r WHERE r.company_id = $2 AND r.last_at > leadtap.from_ms($1)
+    FROM leadtap.refused_leads AS r WHERE r.company_id = $1
    GROUP BY r.company_id, r.user_id, r.token_id, r.code ORDER BY max(r.last_at) DESC`;
 /** One after the other: the index gives each at once. */
 const NEXT_COMPANY = `
   SELECT min(r.company_id) AS "companyId" FROM leadtap.refused_leads AS r WHERE r.company_id > $1`;
 
+interface DeletedRow extends TokenKey {
+  readonly source: string | null;
+  readonly lastAt: number;
+  readonly times: number;
+}
+
 interface SummaryRow extends SenderKey {
   readonly code: ProblemCode;
   readonly kept: number;
   readonly requests: number;
-  readonly dropped: number;
   readonly firstAt: number;
   readonly lastAt: number;
   /** The id of the newest row. */
@@ -181,6 +191,7 @@ const prepareSql = (dialect: Dialect) => {
         'refused_leads_by_key',
       )}`,
     remove: `DELETE FROM leadtap.refused_leads WHERE ${dialect.isIn('id', '$1')} RETURNING 1`,
+    dropExcess: `DELETE FROM leadtap.refused_leads WHERE ${dialect.isIn('id', '$1')} RETURNING ${DELETED}`,
     findErrors: `SELECT r.id, r.errors FROM leadtap.refused_leads AS r WHERE ${dialect.isIn('r.id', '$1')}`,
   };
 };
@@ -199,6 +210,7 @@ const userKey = ({ companyId, userId }: Pick<SenderKey, 'companyId' | 'userId'>)
 
 export function createRefusedLeadStore({ dialect, read, write }: SqlDatabase): RefusedLeadStore {
   const sql = prepareSql(dialect);
+  const recordSenders = prepareRecordSenders(dialect);
 
   function* record(refused: readonly RefusedLeadWithBody[]): SqlTask<void> {
     yield* lockRefused();
@@ -208,10 +220,30 @@ export function createRefusedLeadStore({ dialect, read, write }: SqlDatabase): R
     const rows = refused.filter((one) => known.has(userKey(one))).map(toRow);
     if (rows.length === 0) return;
     yield* query(sql.put, [JSON.stringify(rows)]);
-    for (const companyId of new Set(rows.map((row) => row.companyId))) yield* dropExcess(companyId);
+    const now = Math.max(...rows.map(({ lastAt }) => lastAt));
+    for (const companyId of new Set(rows.map((row) => row.companyId))) yield* dropExcess(companyId, now);
   }
 
-  function* dropExcess(companyId: string): SqlTask<void> {
+  function* prune(now: number): SqlTask<number> {
+    const removed = yield* query(PRUNE_REMOVED);
+    const old = yield* query<DeletedRow>(PRUNE_OLD, [now - KEPT_MS]);
+    yield* countUnkept(old, now);
+    return removed.length + old.length;
+  }
+
+  /** In the same transaction, so that none is forgotten. */
+  function* countUnkept(deleted: readonly DeletedRow[], now: number): SqlTask<void> {
+    if (deleted.length === 0) return;
+    yield* recordSenders(
+      deleted.map(({ userId, tokenId, source, lastAt, times }) => ({
+        ...{ userId, tokenId, source, tokenExpiresAt: undefined },
+        ...{ lastRequestAt: lastAt, lastAcceptedAt: null, lastRefusal: null, lastUnkeptAt: now },
+        ...{ writtenAt: now, days: [toDay(dayOf(now), 0, 0, times)] },
+      })),
+    );
+  }
+
+  function* dropExcess(companyId: string, now: number): SqlTask<void> {
     const users = yield* query<{ rows: number; bytes: number }>(FIND_FULL_USERS, [companyId]);
     const [most, size, all, bytes] = [
       Math.max(...users.map((user) => user.rows)),
@@ -221,17 +253,12 @@ export function createRefusedLeadStore({ dialect, read, write }: SqlDatabase): R
     ];
     const isUserFull = most > MAX_REFUSED_LEADS / 2 || size > MAX_REFUSED_BYTES / 2;
     if (!isUserFull && all <= MAX_REFUSED_LEADS && bytes <= MAX_REFUSED_BYTES) return;
-    const excess = yield* query<{ id: string; userId: string; tokenId: string; dropped: number }>(
-      FIND_EXCESS,
-      [companyId],
-    );
-    yield* query(sql.remove, [excess.map(({ id }) => id)]);
-    for (const { userId, tokenId, dropped } of excess)
-      yield* query(COUNT_DROPPED, [companyId, userId, tokenId, dropped]);
+    const excess = yield* query<{ id: string }>(FIND_EXCESS, [companyId]);
+    yield* countUnkept(yield* query<DeletedRow>(sql.dropExcess, [excess.map(({ id }) => id)]), now);
   }
 
-  function* summarizeCompany(start: number, companyId: string): SqlTask<RefusedSummary[]> {
-    const rows = yield* query<SummaryRow>(SUMMARIZE, [start, companyId]);
+  function* summarizeCompany(companyId: string): SqlTask<RefusedSummary[]> {
+    const rows = yield* query<SummaryRow>(SUMMARIZE, [companyId]);
     const bySender = new Map<string, SummaryRow[]>();
     for (const row of rows) {
       const others = bySender.get(senderKey(row));
@@ -248,7 +275,6 @@ export function createRefusedLeadStore({ dialect, read, write }: SqlDatabase): R
         ...{ companyId, userId, tokenId, code },
         kept: of.reduce((sum, { kept }) => sum + kept, 0),
         requests: of.reduce((sum, { requests }) => sum + requests, 0),
-        dropped: of.reduce((sum, { dropped }) => sum + dropped, 0),
         firstAt: Math.min(...of.map(({ firstAt }) => firstAt)),
         lastAt: Math.max(...of.map(({ lastAt }) => lastAt)),
         fields: [...new Set(names)].slice(0, MAX_FIELDS),
@@ -274,9 +300,7 @@ export function createRefusedLeadStore({ dialect, read, write }: SqlDatabase): R
       return (await write(() => query(sql.remove, [ids]), SHORT)).length;
     },
 
-    async prune(before) {
-      return (await write(() => query(PRUNE, [before]), SHORT)).length;
-    },
+    prune: (now) => write(() => prune(now), SHORT),
 
     async list({ companyId, after = '', limit }) {
       if (![companyId ?? '', after].every(isStorable)) return [];
@@ -288,7 +312,9 @@ export function createRefusedLeadStore({ dialect, read, write }: SqlDatabase): R
 
     async find(id) {
       if (!isStorable(id)) return undefined;
-      const [row] = await read(() => query<StoredRow & { sender: string | null }>(FIND, [id]));
+      const [row] = await read(() =>
+        query<Omit<StoredRow, 'dropped'> & { sender: string | null }>(FIND, [id]),
+      );
       return row && { ...fromRow(row), body: Buffer.from(row.body, 'base64') };
     },
 
@@ -296,16 +322,15 @@ export function createRefusedLeadStore({ dialect, read, write }: SqlDatabase): R
       return (await write(() => query(sql.remove, [ids.filter(isStorable)]))).length;
     },
 
-    async summarize({ companyId, now }) {
+    async summarize(companyId) {
       if (!isStorable(companyId ?? '')) return [];
-      const start = now - WEEK_MS;
-      if (companyId !== undefined) return read(() => summarizeCompany(start, companyId));
+      if (companyId !== undefined) return read(() => summarizeCompany(companyId));
       const summaries: RefusedSummary[] = [];
       for (let last = ''; ; ) {
         const next = await read(() => query<{ companyId: string | null }>(NEXT_COMPANY, [last]));
         const of = next[0]?.companyId ?? null;
         if (of === null) return summaries;
-        summaries.push(...(await read(() => summarizeCompany(start, of))));
+        summaries.push(...(await read(() => summarizeCompany(of))));
         last = of;
         // SQLite reads synchronously. Polls are answered between two companies.
         await setImmediate();

@@ -5,7 +5,7 @@ import { TokenBatches, type TokenEntry } from '../accounts/token-batches.ts';
 import { storableExpiry, type TokenKey } from '../accounts/token-key.ts';
 import { shownNames } from '../leads/shown-names.ts';
 import type { Clock } from '../lib/clock.ts';
-import { dayOf } from './merge-senders.ts';
+import { dayOf, toDay } from './merge-senders.ts';
 import type { SenderRefusal, SenderStore, SenderSummary } from './sender-store.ts';
 
 export interface SenderRecorderOptions {
@@ -43,7 +43,13 @@ interface Entry extends TokenEntry {
   lastRefusal: SenderRefusal | null;
   lastUnkeptAt: number | null;
   /** By the number of the day. */
-  readonly days: Map<number, { accepted: number; refused: number }>;
+  readonly days: Map<number, DayEntry>;
+}
+
+interface DayEntry {
+  accepted: number;
+  refused: number;
+  unkept: number;
 }
 
 const DAY_MS = 86_400_000;
@@ -89,8 +95,11 @@ export class SenderRecorder {
         code,
         fields: shownNames((errors ?? []).map(({ field }) => field)),
       };
-      if (!isKept) entry.lastUnkeptAt = at;
-      dayEntryOf(entry, at).refused += 1;
+      const day = dayEntryOf(entry, at);
+      day.refused += 1;
+      if (isKept) return;
+      day.unkept += 1;
+      entry.lastUnkeptAt = at;
     }
   }
 
@@ -123,11 +132,11 @@ const createEntry = ({ userId, tokenId }: TokenKey, mustBeIssued: boolean): Entr
   days: new Map(),
 });
 
-function dayEntryOf({ days }: Entry, at: number): { accepted: number; refused: number } {
+function dayEntryOf({ days }: Entry, at: number): DayEntry {
   const day = Math.floor(at / DAY_MS);
   const known = days.get(day);
   if (known) return known;
-  const added = { accepted: 0, refused: 0 };
+  const added = { accepted: 0, refused: 0, unkept: 0 };
   days.set(day, added);
   return added;
 }
@@ -135,5 +144,7 @@ function dayEntryOf({ days }: Entry, at: number): { accepted: number; refused: n
 const toSummary = ({ days, ...entry }: Entry, writtenAt: number): SenderSummary => ({
   ...entry,
   writtenAt,
-  days: [...days].map(([day, { accepted, refused }]) => [dayOf(day * DAY_MS), accepted, refused]),
+  days: [...days].map(([day, { accepted, refused, unkept }]) =>
+    toDay(dayOf(day * DAY_MS), accepted, refused, unkept),
+  ),
 });

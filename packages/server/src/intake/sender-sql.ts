@@ -13,7 +13,7 @@ import {
   type Table,
   type TaskOptions,
 } from '../sql/sql.ts';
-import { mergeSender } from './merge-senders.ts';
+import { mergeSender, toDay } from './merge-senders.ts';
 import {
   type ListedSender,
   SENDER_DAYS,
@@ -76,7 +76,9 @@ function toSender<Row extends StoredSender>(row: Row) {
 }
 
 const DAYS_MS = SENDER_DAYS * 24 * 3_600_000;
-const IS_OVER = `(${isRevoked('s')} AND s.last_request_at <= leadtap.from_ms(CAST($1 AS bigint) - ${DAYS_MS}))`;
+/** What was not kept, or not any more, may be later than the last request. */
+const IS_OVER = `(${isRevoked('s')} AND s.last_request_at <= leadtap.from_ms(CAST($1 AS bigint) - ${DAYS_MS})
+  AND coalesce(s.last_unkept_at, s.last_request_at) <= leadtap.from_ms(CAST($1 AS bigint) - ${DAYS_MS}))`;
 /**
  * A user that was removed and added again may be of another company: its senders are not. Not EXISTS, for which PostgreSQL would
  * read all users for a page.
@@ -142,10 +144,13 @@ const lockSenders = (): SqlTask<void> => lock('SELECT pg_advisory_xact_lock($1)'
 /** Bookkeeping gives up soon, and is tried again. */
 const SHORT: TaskOptions = { timeout: 'short' };
 
-export function createSenderStore({ dialect, read, write }: SqlDatabase): SenderStore {
+/** Within a transaction of any store. */
+export function prepareRecordSenders(
+  dialect: Dialect,
+): (summaries: readonly SenderSummary[]) => SqlTask<void> {
   const sql = prepareSql(dialect);
 
-  function* record(summaries: readonly SenderSummary[]): SqlTask<void> {
+  return function* record(summaries) {
     yield* lockSenders();
     const userIds = [...new Set(summaries.map(({ userId }) => userId))];
     const users = yield* query<{ userId: string; companyId: string }>(sql.companies, [userIds]);
@@ -162,6 +167,22 @@ export function createSenderStore({ dialect, read, write }: SqlDatabase): Sender
         mergeSender(row?.companyId === companyId ? row : undefined, requests, companyId),
     );
     yield* queryInChunks(sql.put, [...changed.values()].map(toStored));
+  };
+}
+
+export function createSenderStore({ dialect, read, write }: SqlDatabase): SenderStore {
+  const sql = prepareSql(dialect);
+  const record = prepareRecordSenders(dialect);
+
+  function* clearUnkept(keys: readonly TokenKey[]): SqlTask<void> {
+    yield* lockSenders();
+    const rows = yield* queryInChunks<StoredSender>(sql.find, keys);
+    const cleared = rows.map((row) => {
+      const sender = toSender(row);
+      const days = sender.days.map(([day, accepted, refused]) => toDay(day, accepted, refused, 0));
+      return toStored({ ...sender, lastUnkeptAt: null, days });
+    });
+    yield* queryInChunks(sql.put, cleared);
   }
 
   return {
@@ -176,6 +197,9 @@ export function createSenderStore({ dialect, read, write }: SqlDatabase): Sender
       const rows = await read(() => query<ListedRow>(statement, values));
       return rows.map(toListed).filter((sender) => companyId === undefined || sender.companyId === companyId);
     },
+
+    clearUnkept: (senders) =>
+      write(() => clearUnkept(senders.map(({ userId, tokenId }) => ({ userId, tokenId })))),
 
     async prune(now, before) {
       const pruned = await write(function* () {

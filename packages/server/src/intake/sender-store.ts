@@ -3,8 +3,13 @@ import type { ProblemCode } from '@leadtap/contract';
 import type { TokenKey } from '../accounts/token-key.ts';
 import type { TokenSummary } from '../accounts/token-rows.ts';
 
-/** The requests of one day in UTC. */
-export type SenderDay = readonly [day: string, acceptedLeads: number, refusedRequests: number];
+/** The requests of one day in UTC. `unkept`: the refused ones whose body is not kept. */
+export type SenderDay = readonly [
+  day: string,
+  acceptedLeads: number,
+  refusedRequests: number,
+  unkept?: number,
+];
 
 /** The figures are those of so many days. */
 export const SENDER_DAYS = 30;
@@ -25,7 +30,7 @@ interface SenderTimes {
   /** The last request whose leads were stored, or had been stored before. */
   readonly lastAcceptedAt: number | null;
   readonly lastRefusal: SenderRefusal | null;
-  /** The last refused request whose body was not kept. */
+  /** When the last refused request was not kept, or was deleted after 30 days or for lack of room. */
   readonly lastUnkeptAt: number | null;
 }
 
@@ -40,9 +45,11 @@ export interface Sender extends TokenKey, SenderTimes {
 }
 
 /** The requests of one sender since the last write, in one process. */
-export interface SenderSummary extends TokenSummary, SenderTimes {
+export interface SenderSummary extends TokenSummary, Omit<SenderTimes, 'tokenExpiresAt'> {
   /** Undefined: it is not known, because the token has expired. */
   readonly source: string | null | undefined;
+  /** Undefined: it is not known, because the request was deleted long after it. */
+  readonly tokenExpiresAt: number | null | undefined;
   /** The clock of the instance at the write. A stored time after it is of a clock that was set back since. */
   readonly writtenAt: number;
   readonly days: readonly SenderDay[];
@@ -77,6 +84,8 @@ export interface SenderStore {
   record(summaries: readonly SenderSummary[]): Promise<void>;
   /** Sorted by user and token. */
   list(query: SenderQuery): Promise<readonly ListedSender[]>;
+  /** Forgets the refused requests of these senders that are not kept. */
+  clearUnkept(senders: readonly TokenKey[]): Promise<void>;
   /** Deletes what `list` leaves out, and senders that have not sent since `before`. Returns their number. */
   prune(now: number, before: number): Promise<number>;
 }

@@ -89,8 +89,6 @@ export interface RefusedLeadWithBody extends RefusedLead, RequestHashes {
 export interface StoredRefusedLead extends RefusedLead {
   /** The size of its body. */
   readonly bytes: number;
-  /** How many older requests of the company were deleted to make room for this one. */
-  readonly dropped: number;
   /** The name of the token, if it was issued here. */
   readonly sender: string | null;
 }
@@ -111,8 +109,6 @@ export interface RefusedSummary extends SenderKey {
   readonly kept: number;
   /** With those that were sent again. */
   readonly requests: number;
-  /** How many older ones of the sender were deleted to make room for these. */
-  readonly dropped: number;
   readonly firstAt: number;
   readonly lastAt: number;
   /** The most frequent one, and the names in its newest errors: fields, or with `no-contact` questions of the form. */
@@ -124,15 +120,18 @@ export interface RefusedSummary extends SenderKey {
 export interface RefusedLeadStore {
   /**
    * Keeps these requests in one transaction. The same body of the same sender counts up. Those of users who do not exist are left
-   * out, and the oldest ones of a company beyond its bounds are deleted.
+   * out, and the oldest ones of a company beyond its bounds are deleted: they count as not kept for their sender.
    */
   record(refused: readonly RefusedLeadWithBody[]): Promise<void>;
   /** Whether no request is kept at all. */
   isEmpty(): Promise<boolean>;
   /** Deletes the rows of requests that were accepted: with the same body and source of the same user, or with the same key. */
   removeAccepted(accepted: readonly AcceptedRequest[]): Promise<number>;
-  /** Deletes the rows that were last sent before this time, and those of users who do not exist. */
-  prune(before: number): Promise<number>;
+  /**
+   * Deletes the rows that were last sent 30 days ago, which count as not kept for their sender, and those of users who do not exist.
+   * Returns their number.
+   */
+  prune(now: number): Promise<number>;
   /** The oldest first. */
   list(query: {
     readonly companyId?: string | undefined;
@@ -142,13 +141,12 @@ export interface RefusedLeadStore {
   }): Promise<readonly StoredRefusedLead[]>;
   find(id: string): Promise<(StoredRefusedLead & RefusedLeadWithBody) | undefined>;
   remove(ids: readonly string[]): Promise<number>;
-  /** The senders with a request of the last 7 days, by company. */
-  summarize(query: {
-    readonly companyId?: string | undefined;
-    readonly now: number;
-  }): Promise<readonly RefusedSummary[]>;
+  /** The senders whose requests are kept, by company. */
+  summarize(companyId?: string): Promise<readonly RefusedSummary[]>;
 }
 
 /** Of a company. A sender has at most half of each. */
 export const MAX_REFUSED_LEADS = 1000;
 export const MAX_REFUSED_BYTES = 16 * 1024 * 1024;
+/** Since they were last sent. */
+export const REFUSED_DAYS = 30;

@@ -11,14 +11,7 @@ import { ConsumersReader, NO_CONSUMERS } from './consumers.ts';
 import type { InstanceMemory } from './instance.ts';
 import { CoverageReader, type CoverageReaderOptions } from './lead-coverage.ts';
 import { LeadSilence } from './lead-silence.ts';
-import {
-  type ConsumersStatus,
-  type Facts,
-  type HooksStatus,
-  NO_SENDERS,
-  type Refusal,
-  type StatusReport,
-} from './report.ts';
+import type { ConsumersStatus, Facts, HooksStatus, Refusal, StatusReport } from './report.ts';
 import { diagnose } from './rules.ts';
 import { readSenders } from './senders.ts';
 import { STATUS_TIMEOUTS, type StatusTimeouts } from './timeouts.ts';
@@ -127,7 +120,7 @@ function createFactsReader(sources: StatusSources): () => Promise<Facts> {
       attempt('usual number of leads', () => silence.isSilent(latestStamp, now)),
       attempt('size of the database', () => store.readSize()),
       attempt('consumers', readConsumers),
-      attempt('senders', async () => (sources.isRecordingSenders ? readSenders(store, clock) : NO_SENDERS)),
+      attempt('senders', () => readSenders(store, clock, { isIntakeOff: !sources.isRecordingSenders })),
       attempt('webhook subscriptions', async () => hooks && countHooks(hooks, now)),
       attempt('names of tokens', () => addNames(refusals, store)),
     ]);

@@ -24,7 +24,12 @@ export const CONSUMER_PROBLEMS = [
 export type ConsumerProblem = (typeof CONSUMER_PROBLEMS)[number];
 
 /** Problems of single senders, the most urgent first. */
-export const SENDER_PROBLEMS = ['leads-refused', 'senders-expired', 'senders-expiring'] as const;
+export const SENDER_PROBLEMS = [
+  'leads-refused',
+  'intake-off',
+  'senders-expired',
+  'senders-expiring',
+] as const;
 
 export type SenderProblem = (typeof SENDER_PROBLEMS)[number];
 
@@ -157,10 +162,10 @@ export interface SenderRefused {
   /** Of those that are kept. */
   readonly firstAt: string | null;
   readonly lastAt: string;
-  /** The last one that was not kept, unless leads were accepted later. */
+  /** So many of the last 7 days are not kept: not at all, or not any more, without a decision of the operator. */
+  readonly unkept: number;
+  /** Since when the last one is not kept. */
   readonly unkeptAt: string | null;
-  /** Older ones that were deleted, because more were refused than are kept. */
-  readonly dropped: number;
   /** Of those that are kept, or else of the last one. Null: of the one that was not kept, it is not known. */
   readonly code: ProblemCode | null;
   readonly fields: readonly string[];
@@ -188,7 +193,7 @@ export interface SenderStatus {
   } | null;
   readonly accepted30d: number;
   readonly refused30d: number;
-  /** Of the last 7 days, neither repeated with success nor accepted nor deleted. */
+  /** Those that are kept, and those of the last 7 days that are not. */
   readonly refused: SenderRefused | null;
   readonly isRevoked: boolean;
   /** Another token of its user and source has sent since. */
@@ -199,7 +204,7 @@ export interface SenderStatus {
 }
 
 export interface SendersStatus {
-  /** False: `LEADTAP_INTAKE=off`, so none is listed. */
+  /** False: `LEADTAP_INTAKE=off`, so their requests get 404. */
   readonly recorded: boolean;
   readonly total: number;
   /** The number of senders with each problem. */
@@ -210,7 +215,7 @@ export interface SendersStatus {
 
 export const NO_SENDERS: SendersStatus = {
   ...{ recorded: false, total: 0, listed: [] },
-  problems: { 'leads-refused': 0, 'senders-expired': 0, 'senders-expiring': 0 },
+  problems: { 'leads-refused': 0, 'intake-off': 0, 'senders-expired': 0, 'senders-expiring': 0 },
 };
 
 export interface HooksStatus extends HookCounts {

@@ -4,7 +4,7 @@ import { tokenKeyText } from '../accounts/token-key.ts';
 import { fieldOfName } from '../leads/field-names.ts';
 import { CUSTOM_FIELD_PREFIX } from '../leads/parse-lead.ts';
 import { OTHER_NAME } from '../leads/shown-names.ts';
-import { formatDuration } from '../lib/formats.ts';
+import { formatCount, formatDuration } from '../lib/formats.ts';
 import type { ConsumerRow, Found } from './consumer-problems.ts';
 import {
   type Facts,
@@ -64,9 +64,8 @@ const describeRefused: DescribeSender = (sender, moment) => {
   const { code, fields } = refused;
   const row = rowOf(refused, moment);
   const hint = code === null ? undefined : hintOf(sender, code, fields);
-  const rest = restFixes(refused, moment);
-  const fixes = [hint?.fix, ...keptFixes(sender, refused), ...rest];
-  const userFixes = [hint?.userFix, ...keptUserFixes(refused), ...rest];
+  const fixes = [hint?.fix, ...keptFixes(sender, refused), ...unkeptFixes(sender, refused)];
+  const userFixes = [hint?.userFix, ...keptUserFixes(refused), ...unkeptUserFixes(refused)];
   return {
     ...{ message: `${subjectOf(sender)}: ${row}.`, row },
     fix: fixes.filter((fix) => fix !== undefined).join(' '),
@@ -76,7 +75,7 @@ const describeRefused: DescribeSender = (sender, moment) => {
 
 /** Requests that are kept and those that are not are named apart. */
 function rowOf(refused: SenderRefused, moment: Moment): string {
-  const { kept, requests, firstAt, lastAt, unkeptAt, dropped, code, fields } = refused;
+  const { kept, requests, firstAt, lastAt, unkept, unkeptAt, code, fields } = refused;
   const ago = agoOf(moment, lastAt);
   // The questions of a form are no fields.
   const names = fields.length === 0 || code === 'no-contact' ? '' : `: ${listFields(fields)}`;
@@ -86,23 +85,33 @@ function rowOf(refused: SenderRefused, moment: Moment): string {
     const period = formatDuration(secondsSince(moment, firstAt ?? lastAt));
     const when = requests === 1 ? ago : `in the last ${period}, the last one ${ago}`;
     parts.push(`${countOf(requests, 'request was', 'requests were')} refused ${when}${cause}`);
-    if (unkeptAt !== null) parts.push(`a request of ${agoOf(moment, unkeptAt)} was not kept`);
-  } else parts.push(`a request was refused ${ago} and not kept${cause}`);
-  if (dropped > 0)
-    parts.push(
-      `${countOf(dropped, 'more was dropped', 'more were dropped')}, because more were refused than are kept`,
-    );
+    if (unkeptAt !== null)
+      parts.push(
+        `${countOf(unkept, 'more is', 'more are')} not kept, the last one ${agoOf(moment, unkeptAt)}`,
+      );
+  } else {
+    const count = countOf(unkept, 'request was refused and is', 'requests were refused and are');
+    parts.push(`${count} not kept, the last one ${ago}${cause}`);
+  }
   return parts.join('; ');
 }
 
-const SEND_AGAIN = 'was refused and not kept: send it again.';
+const areUnkept = ({ unkept }: SenderRefused): string =>
+  unkept === 1
+    ? '1 refused request is not kept: the sender must send it again.'
+    : `${formatCount(unkept)} refused requests are not kept: the sender must send them again.`;
 
-function restFixes({ unkeptAt, dropped }: SenderRefused, moment: Moment): string[] {
-  const fixes: string[] = [];
-  if (unkeptAt !== null) fixes.push(`A request of ${agoOf(moment, unkeptAt)} ${SEND_AGAIN}`);
-  if (dropped > 0) fixes.push('Send again what was dropped.');
-  return fixes;
+function unkeptFixes({ tokenId }: SenderStatus, refused: SenderRefused): string[] {
+  if (refused.unkept === 0) return [];
+  const remove = `leadtap leads refused delete --all --sender ${inCommand(tokenId ?? 'ID', 'ID')}`;
+  const also = refused.kept > 0 ? ', and deletes those that are kept' : '';
+  return [areUnkept(refused), `It is said for 7 days. \`${remove}\` ends it before${also}.`];
 }
+
+const unkeptUserFixes = (refused: SenderRefused): string[] =>
+  refused.unkept === 0
+    ? []
+    : [areUnkept(refused), 'It is said for 7 days. When that is done, the operator can end it before.'];
 
 const areKept = ({ kept }: SenderRefused): string => countOf(kept, 'request is kept', 'requests are kept');
 
@@ -250,8 +259,19 @@ const describeExpiring: DescribeSender = (sender, moment) => {
   };
 };
 
+const describeIntakeOff: DescribeSender = (sender) => {
+  const row = 'LEADTAP_INTAKE is off: what it sends is answered with 404 and not recorded';
+  return {
+    message: `LEADTAP_INTAKE is off: what ${describe(sender)} sends is answered with 404 and not recorded.`,
+    row,
+    fix: `Set \`LEADTAP_INTAKE=on\`, and start the service again. If the sender is switched off, revoke its token: ${revokeCommand(sender)}.`,
+    userFix: 'Ask the operator to switch the intake on.',
+  };
+};
+
 const DESCRIPTIONS: Readonly<Record<SenderProblem, DescribeSender>> = {
   'leads-refused': describeRefused,
+  'intake-off': describeIntakeOff,
   'senders-expired': describeExpired,
   'senders-expiring': describeExpiring,
 };

@@ -10,7 +10,7 @@ import {
 } from '../http/identify.ts';
 import { systemClock, toIso } from '../lib/clock.ts';
 import type { Limiter } from '../limits/limiter.ts';
-import type { Facts, SenderStatus } from './report.ts';
+import type { Facts, SenderProblem, SenderStatus } from './report.ts';
 import { describeSender } from './sender-problems.ts';
 import { readSenders, type SenderSources } from './senders.ts';
 import { agoOf } from './sentences.ts';
@@ -59,6 +59,8 @@ function toWire(sender: SenderStatus, moment: Pick<Facts, 'generatedAt'>): WireS
   };
 }
 
+const WARNINGS: readonly SenderProblem[] = ['intake-off', 'senders-expiring'];
+
 /** In words. */
 export function stateOf(
   sender: SenderStatus,
@@ -66,7 +68,7 @@ export function stateOf(
 ): Pick<WireSender, 'level' | 'message' | 'fix'> {
   const found = describeSender(sender, moment);
   if (found) {
-    const level = sender.problems.every((problem) => problem === 'senders-expiring') ? 'warning' : 'error';
+    const level = sender.problems.every((problem) => WARNINGS.includes(problem)) ? 'warning' : 'error';
     return { level, message: found.row, fix: found.userFix };
   }
   const { lastAcceptedAt, isRevoked, isInUse } = sender;

@@ -25,8 +25,8 @@ import {
 } from './report.ts';
 
 const DAY_MS = 86_400_000;
-/** Refused requests count for a week: by then a person has decided. */
-const REFUSED_MS = 7 * DAY_MS;
+/** Refused requests that are not kept count for a week: by then a person has decided. */
+const UNKEPT_MS = 7 * DAY_MS;
 const IN_USE_MS = SENDER_DAYS * DAY_MS;
 export const MAX_LISTED_SENDERS = 200;
 /** SQLite answers no poll while it reads a page: some milliseconds. */
@@ -41,15 +41,18 @@ export interface SenderSources {
 interface SenderSelection extends Pick<SenderQuery, 'companyId' | 'userId'> {
   /** With `userId`: the company of the user. */
   readonly ownCompanyId?: string | undefined;
+  /** `LEADTAP_INTAKE=off`. Default: false. */
+  readonly isIntakeOff?: boolean | undefined;
 }
 
 /** All senders, or those of a company or a user, page by page: each with its problems. */
 export async function* senderPages(
   { senders, refusedLeads, findToken }: SenderSources,
-  { companyId, userId, ownCompanyId }: SenderSelection,
+  { companyId, userId, ownCompanyId, isIntakeOff = false }: SenderSelection,
   now: number,
 ): AsyncGenerator<readonly SenderStatus[]> {
-  const summaries = await refusedLeads.summarize({ companyId: companyId ?? ownCompanyId, now });
+  const summaries = await refusedLeads.summarize(companyId ?? ownCompanyId);
+  const moment = { now, isIntakeOff };
   const kept = new Map(
     summaries.flatMap((one) =>
       userId === undefined || one.userId === userId ? [[senderText(one), one] as const] : [],
@@ -60,7 +63,7 @@ export async function* senderPages(
     page = await senders.list({ companyId, userId, after: page.at(-1), limit: SENDERS_PER_PAGE, now });
     yield page.map((sender) => {
       const key = senderText(sender);
-      const status = toStatus(sender, kept.get(key), now);
+      const status = toStatus(sender, kept.get(key), moment);
       kept.delete(key);
       return status;
     });
@@ -69,7 +72,7 @@ export async function* senderPages(
   } while (page.length === SENDERS_PER_PAGE);
   for (const one of kept.values()) {
     const name = (one.tokenId !== null && (await findToken(one.tokenId))?.name) || null;
-    yield [toStatus(unrecordedSender(one, name), one, now)];
+    yield [toStatus(unrecordedSender(one, name), one, moment)];
   }
 }
 
@@ -101,14 +104,20 @@ export async function readSenders(
     for (const problem of page.flatMap((sender) => sender.problems)) problems[problem] += 1;
     listed = [...listed, ...page].sort(compare).slice(0, MAX_LISTED_SENDERS);
   }
-  return { recorded: true, total, problems, listed };
+  return { recorded: !selection.isIntakeOff, total, problems, listed };
 }
 
 /** Does not change, and tells nothing about the token. */
 const publicIdOf = (sender: ListedSender): string =>
   createHash('sha256').update(tokenKeyText(sender)).digest('base64url').slice(0, 16);
 
-function toStatus(sender: ListedSender, kept: RefusedSummary | undefined, now: number): SenderStatus {
+interface Moment {
+  readonly now: number;
+  readonly isIntakeOff: boolean;
+}
+
+function toStatus(sender: ListedSender, kept: RefusedSummary | undefined, moment: Moment): SenderStatus {
+  const { now } = moment;
   const { name, tokenId, userId, companyId, source, lastRefusal, isRevoked, isReplaced } = sender;
   const firstDay = firstDayOf(now);
   const days = sender.days.filter(([day]) => day >= firstDay);
@@ -126,25 +135,36 @@ function toStatus(sender: ListedSender, kept: RefusedSummary | undefined, now: n
     refused30d: days.reduce((sum, [, , count]) => sum + count, 0),
     ...{ refused, isRevoked, isReplaced },
     isInUse: now - sender.lastRequestAt <= IN_USE_MS,
-    problems: problemsOf(sender, refused, now),
+    problems: problemsOf(sender, refused, moment),
   };
 }
 
-/** Refused requests of the last 7 days that were neither repeated with success nor accepted nor deleted. */
+/** Of the last 7 days. Leads that were accepted later prove nothing: they may be of other people. */
+export function unkeptOf({ lastUnkeptAt, days }: Pick<ListedSender, 'lastUnkeptAt' | 'days'>, now: number) {
+  if (lastUnkeptAt === null || now - lastUnkeptAt > UNKEPT_MS) return { unkept: 0, unkeptAt: null };
+  const firstDay = dayOf(now - UNKEPT_MS);
+  const counts = days.map(([day, , , unkept = 0]) => (day >= firstDay ? unkept : 0));
+  // An earlier version counted none.
+  const unkept = Math.max(
+    1,
+    counts.reduce((sum, count) => sum + count, 0),
+  );
+  return { unkept, unkeptAt: toIso(lastUnkeptAt) };
+}
+
+/** Until they are repeated with success, accepted or deleted. */
 function refusedOf(
   sender: ListedSender,
   kept: RefusedSummary | undefined,
   now: number,
 ): SenderRefused | null {
-  const { lastRefusal, lastUnkeptAt, lastAcceptedAt, source } = sender;
-  const isOpen = (at: number | null): at is number =>
-    at !== null && now - at <= REFUSED_MS && (lastAcceptedAt === null || lastAcceptedAt < at);
-  const unkeptAt = isOpen(lastUnkeptAt) ? toIso(lastUnkeptAt) : null;
+  const { lastRefusal, lastUnkeptAt, source } = sender;
+  const { unkept, unkeptAt } = unkeptOf(sender, now);
   if (kept) {
-    const { requests, firstAt, lastAt, code, fields, dropped } = kept;
+    const { requests, firstAt, lastAt, code, fields } = kept;
     const questions = code === 'no-contact' && source !== null ? shownQuestions(fields) : [];
-    const times = { firstAt: toIso(firstAt), lastAt: toIso(lastAt), unkeptAt };
-    return { kept: kept.kept, requests, ...times, dropped, code, fields: shownNames(fields), questions };
+    const times = { firstAt: toIso(firstAt), lastAt: toIso(lastAt), unkept, unkeptAt };
+    return { kept: kept.kept, requests, ...times, code, fields: shownNames(fields), questions };
   }
   const none = { kept: 0, requests: 0, firstAt: null, questions: [] };
   if (unkeptAt === null) return null;
@@ -153,14 +173,19 @@ function refusedOf(
     lastRefusal?.at === lastUnkeptAt
       ? { code: lastRefusal.code, fields: shownNames(lastRefusal.fields) }
       : { code: null, fields: [] };
-  return { ...none, ...cause, lastAt: unkeptAt, unkeptAt, dropped: 0 };
+  return { ...none, ...cause, lastAt: unkeptAt, unkept, unkeptAt };
 }
 
-function problemsOf(sender: ListedSender, refused: SenderRefused | null, now: number): SenderProblem[] {
+function problemsOf(
+  sender: ListedSender,
+  refused: SenderRefused | null,
+  { now, isIntakeOff }: Moment,
+): SenderProblem[] {
   const { tokenIssuedAt, tokenExpiresAt, lastRequestAt, isRevoked, isReplaced } = sender;
   const problems: SenderProblem[] = [];
   if (refused) problems.push('leads-refused');
   const isInUse = now - lastRequestAt <= IN_USE_MS && !isRevoked && !isReplaced;
+  if (isIntakeOff) return isInUse ? [...problems, 'intake-off'] : problems;
   // An identity provider replaces its tokens by itself.
   if (!isInUse || tokenIssuedAt === null || tokenExpiresAt === null) return problems;
   if (tokenExpiresAt <= now) problems.push('senders-expired');

@@ -40,7 +40,7 @@ test('leadtap senders lists who sends, what was refused, and the state in words'
       ...{ accepted30d: 2, refused30d: 1, isRevoked: false, isReplaced: false, isInUse: true },
       refused: {
         ...{ kept: 1, requests: 1, firstAt: expect.any(String), lastAt: expect.any(String) },
-        ...{ unkeptAt: null, dropped: 0, code: 'invalid-lead', fields: ['nick'], questions: [] },
+        ...{ unkept: 0, unkeptAt: null, code: 'invalid-lead', fields: ['nick'], questions: [] },
       },
       problems: ['leads-refused'],
       ...{ level: 'error', message: expect.stringContaining('422 invalid-lead: nick') },

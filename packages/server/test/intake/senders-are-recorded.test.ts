@@ -197,7 +197,7 @@ it('a sender of which older requests were deleted to make room has an error that
   const [row] = await refusedLeads.list({ limit: 1 });
   const found = row && (await refusedLeads.find(row.id));
   if (!found) throw new Error('the request is not kept');
-  const { bytes: _, dropped: __, sender: ___, ...given } = found;
+  const { bytes: _, sender: __, ...given } = found;
   await refusedLeads.record(
     Array.from({ length: 501 }, (_, index) => {
       const body = Buffer.from(`{"nick":${index}}`);
@@ -207,12 +207,14 @@ it('a sender of which older requests were deleted to make room has an error that
   expect(await sendersOf(service)).toMatchObject([
     {
       level: 'error',
-      message: expect.stringMatching(/^500 requests were refused .+; 2 more were dropped, because/),
-      fix: expect.stringMatching(/500 requests are kept: .+ Send again what was dropped\.$/),
+      message: expect.stringMatching(/^500 requests were refused .+; 2 more are not kept, the last one/),
+      fix: expect.stringMatching(/500 requests are kept: .+ 2 refused requests are not kept: /),
     },
   ]);
   await refusedLeads.remove((await refusedLeads.list({ limit: 1000 })).map(({ id }) => id));
-  expect(await sendersOf(service)).toMatchObject([{ level: 'unknown', fix: null }]);
+  expect(await sendersOf(service)).toMatchObject([
+    { level: 'error', message: expect.stringMatching(/^2 requests were refused and are not kept/) },
+  ]);
 });
 
 it('what was recorded is written when the service stops, and a database that fails does not fail a request', async () => {

@@ -24,7 +24,7 @@ const CONSUMERS = {
 };
 const STORE: StatusSources['store'] = {
   ...{ status, consumers: CONSUMERS, findToken: never },
-  senders: { record: never, list: async () => [], prune: never },
+  senders: { record: never, list: async () => [], clearUnkept: never, prune: never },
   refusedLeads: {
     ...{
       record: never,

@@ -94,7 +94,7 @@ const refused = (
 ): SenderStatus =>
   sender({
     refused: {
-      ...{ kept: 0, requests: 0, firstAt: null, lastAt: YESTERDAY, unkeptAt: YESTERDAY, dropped: 0 },
+      ...{ kept: 0, requests: 0, firstAt: null, lastAt: YESTERDAY, unkept: 1, unkeptAt: YESTERDAY },
       ...{ code, fields, questions: [] },
     },
     ...{ problems: ['leads-refused'], ...rest },
@@ -102,7 +102,14 @@ const refused = (
 
 const keptOf = (one: SenderStatus): SenderStatus => ({
   ...one,
-  refused: one.refused && { ...one.refused, kept: 2, requests: 3, firstAt: YESTERDAY, unkeptAt: null },
+  refused: one.refused && {
+    ...one.refused,
+    kept: 2,
+    requests: 3,
+    firstAt: YESTERDAY,
+    unkept: 0,
+    unkeptAt: null,
+  },
 });
 
 const withSender = (one: SenderStatus): Facts =>
@@ -140,9 +147,10 @@ const facts = (rest: Partial<Facts> = {}): Facts => ({
 });
 
 const SENDERS = {
-  ...{ recorded: true, total: 2 },
-  problems: { 'leads-refused': 1, 'senders-expired': 1, 'senders-expiring': 1 },
+  ...{ recorded: true, total: 3 },
+  problems: { 'leads-refused': 1, 'intake-off': 1, 'senders-expired': 1, 'senders-expiring': 1 },
   listed: [
+    sender({ problems: ['intake-off'] }),
     sender({ problems: ['senders-expired'], tokenExpiresAt: YESTERDAY }),
     sender({ problems: ['senders-expiring'], tokenExpiresAt: '2026-03-03T09:30:00.000Z' }),
   ],
@@ -233,9 +241,9 @@ describe('what the status page tells to do', () => {
 
   it('names requests that are kept and those that are not apart', () => {
     const one = keptOf(refused('invalid-lead', ['telefon']));
-    const both = { ...one, refused: one.refused && { ...one.refused, unkeptAt: YESTERDAY } };
+    const both = { ...one, refused: one.refused && { ...one.refused, unkept: 2, unkeptAt: YESTERDAY } };
     expect(describeSender(both, facts())?.userFix).toMatch(
-      /2 requests are kept: the operator can accept them\. A request of .+ ago was refused and not kept: send it again\.$/,
+      /2 requests are kept: the operator can accept them\. 2 refused requests are not kept: the sender must send them again\./,
     );
   });
 

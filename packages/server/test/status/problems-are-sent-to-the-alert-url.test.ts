@@ -152,7 +152,7 @@ describe('LEADTAP_ALERT_URL', () => {
     expect(await send('web', { firstName: 'Ada' })).toBe(201);
     await poll();
     expect(await begun(check)).toEqual([
-      'ended after 2 min: token web (user boss) has no refused requests of the last 7 days that are missing.',
+      'ended after 2 min: token web (user boss) has no refused request that is kept, and no other one of the last 7 days.',
     ]);
   });
 

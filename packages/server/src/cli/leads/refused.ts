@@ -1,12 +1,15 @@
 import type { LeadError } from '@leadtap/contract';
 import { type Command, InvalidArgumentError } from 'commander';
+import type { TokenKey } from '../../accounts/token-key.ts';
 import { type AcceptOutcome, acceptRefused } from '../../intake/accept-refused.ts';
+import type { ListedSender } from '../../intake/sender-store.ts';
 import type { RefusedLeadWithBody, StoredRefusedLead } from '../../intake/store.ts';
 import { fieldProblem } from '../../leads/parse-lead.ts';
 import { shownNames, shownQuestions } from '../../leads/shown-names.ts';
 import { MAX_TIME, toIso } from '../../lib/clock.ts';
 import { escapeJson, printable } from '../../lib/escape.ts';
-import { formatDuration } from '../../lib/formats.ts';
+import { formatCount, formatDuration } from '../../lib/formats.ts';
+import { unkeptOf } from '../../status/senders.ts';
 import type { Store } from '../../store/store.ts';
 import { findCompany } from '../accounts/organisation.ts';
 import { addCommand } from '../command.ts';
@@ -35,8 +38,8 @@ export function registerRefused(leads: Command, context: CommandContext): void {
     },
     help: `
 POST /leads keeps requests that it refuses: with invalid leads, an expired token, or a token without the scope leads:write.
-They are kept for 30 days, at most 1,000 and 16 MiB for each company, the newest. A row is deleted when the same body or
-Idempotency-Key is accepted later. The list has names of fields, and no values; a name that may be a value is "other". \`leadtap leads refused show\` has all.`,
+They are kept for 30 days, at most 1,000 and 16 MiB for each company, the newest, and of one user half of that. A row is
+deleted when the same body or Idempotency-Key is accepted later. The list has names of fields, and no values; a name that may be a value is "other". \`leadtap leads refused show\` has all.`,
     examples: ['leadtap leads refused list', 'leadtap leads refused list --company soleil --json'],
     run: listRefused,
   });
@@ -76,6 +79,8 @@ The exit code is 1 if a request was refused again.`,
     description: 'delete refused requests without storing their leads',
     arguments: { '[ids...]': 'ids of the requests' },
     options: { ...SELECTION, '--yes': 'do not ask; needed with --all without a terminal' },
+    help: `
+With --all, also forgets the refused requests that are not kept, so that the diagnosis does not name them any more.`,
     examples: ['leadtap leads refused delete --all --sender "Old form" --yes'],
     run: deleteRefused,
   });
@@ -108,14 +113,7 @@ const listRefused = (context: CommandContext, { company, json }: ListFlags): Pro
   withStore(context, async (store) => {
     const { stdout, stderr, clock } = context;
     if (company !== undefined) await findCompany(store, company);
-    let dropped = 0;
-    async function* pages() {
-      for await (const page of refusedPages(store, company)) {
-        for (const row of page) dropped += row.dropped;
-        yield page;
-      }
-    }
-    const count = await printList(stdout, pages(), json, {
+    const count = await printList(stdout, refusedPages(store, company), json, {
       toJson: listedJson,
       headings: ['ID', 'LAST', 'TIMES', 'SENDER', 'CODE', 'FIELDS', 'COMPANY'],
       toRow: (row) => [
@@ -130,12 +128,44 @@ const listRefused = (context: CommandContext, { company, json }: ListFlags): Pro
     });
     if (json) return;
     if (count === 0) await writeLine(stderr, 'No refused request is kept.');
-    if (dropped > 0)
+    const unkept = sumUnkept(await findUnkept(store, clock(), company === undefined ? {} : { company }));
+    if (unkept > 0)
       await writeLine(
         stderr,
-        `${dropped} older requests were deleted, because more were refused than are kept.`,
+        withInvocation(
+          `${formatRefused(unkept)} of the last 7 days ${unkept === 1 ? 'is' : 'are'} not kept: \`leadtap senders\` names the senders.`,
+          context,
+        ),
       );
   });
+
+interface UnkeptSender extends TokenKey {
+  readonly names: readonly string[];
+  readonly unkept: number;
+}
+
+/** The senders that have refused requests of the last 7 days that are not kept. */
+async function findUnkept(
+  { senders }: Store,
+  now: number,
+  { company: companyId, sender }: Pick<Selection, 'company' | 'sender'>,
+): Promise<readonly UnkeptSender[]> {
+  const found: UnkeptSender[] = [];
+  let page: readonly ListedSender[] = [];
+  do {
+    page = await senders.list({ companyId, after: page.at(-1), limit: ROWS_PER_PAGE, now });
+    for (const { userId, tokenId, name, ...one } of page) {
+      const names = [name, tokenId].filter((text) => text !== null);
+      const { unkept } = unkeptOf(one, now);
+      if (unkept > 0 && (sender === undefined || names.includes(sender)))
+        found.push({ userId, tokenId, names, unkept });
+    }
+  } while (page.length === ROWS_PER_PAGE);
+  return found;
+}
+
+const sumUnkept = (found: readonly UnkeptSender[]): number =>
+  found.reduce((sum, { unkept }) => sum + unkept, 0);
 
 /** The questions of a form service are sentences. */
 const shownIn = ({ code, source }: StoredRefusedLead, errors: readonly LeadError[]): readonly string[] => {
@@ -185,6 +215,7 @@ async function selectIds(
   store: Store,
   ids: readonly string[],
   { all, sender, company }: Selection,
+  otherSenders: readonly UnkeptSender[] = [],
 ): Promise<readonly string[]> {
   if (all ? ids.length > 0 : ids.length === 0) throw new Failure('usage', 'give either ids or --all');
   if (!all && (sender !== undefined || company !== undefined))
@@ -192,7 +223,7 @@ async function selectIds(
   if (!all) return ids;
   if (company !== undefined) await findCompany(store, company);
   const selected: string[] = [];
-  const senders = new Set<string>();
+  const senders = new Set(otherSenders.flatMap(({ names }) => names));
   for await (const page of refusedPages(store, company))
     for (const row of page) {
       const names = [row.sender, row.tokenId].filter((name) => name !== null);
@@ -301,13 +332,22 @@ async function deleteRefused(
   flags: DeleteFlags,
   given: readonly string[],
 ): Promise<void> {
-  if (flags.all) requireConsent('leads refused delete --all', flags, context);
   await withStore(context, async (store) => {
-    const ids = await selectIds(store, given, flags);
+    const { clock, stdout } = context;
+    const unkept = flags.all ? await findUnkept(store, clock(), flags) : [];
+    const ids = await selectIds(store, given, flags, unkept);
     if (!flags.all) await requireIds(store, ids);
-    if (flags.all && ids.length > 0)
-      await confirmOrStop(`Delete ${countRequests(ids.length)} for good?`, flags, context);
+    const others =
+      unkept.length === 0
+        ? ''
+        : `${formatCount(sumUnkept(unkept))} that ${sumUnkept(unkept) === 1 ? 'is' : 'are'} not kept`;
+    if (flags.all && ids.length > 0) {
+      requireConsent('leads refused delete --all', flags, context);
+      const also = others && `, and forget ${others}`;
+      await confirmOrStop(`Delete ${countRequests(ids.length)} for good${also}?`, flags, context);
+    }
     const removed = await store.refusedLeads.remove(ids);
-    await writeLine(context.stdout, `${countRequests(removed)} deleted`);
+    await store.senders.clearUnkept(unkept);
+    await writeLine(stdout, `${countRequests(removed)} deleted${others && `, and ${others} forgotten`}`);
   });
 }

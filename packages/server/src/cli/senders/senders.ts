@@ -23,9 +23,8 @@ were stored; ACCEPTED is the number of leads and REFUSED that of refused request
 5 seconds old. \`leadtap doctor\` says what to do about a sender with a problem.
 
 --json has id, name, tokenId, userId, companyId, source, tokenExpiresAt (null: never), lastRequestAt, lastAcceptedAt,
-lastRefusal: { at, code, fields } or null, accepted30d, refused30d, refused: { kept, requests, firstAt, lastAt,
-unkeptAt, dropped, code, fields, questions } of those of the last 7 days that were neither repeated with success nor
-accepted nor deleted, or null,
+lastRefusal: { at, code, fields } or null, accepted30d, refused30d, refused: { kept, requests, firstAt, lastAt, unkept,
+unkeptAt, code, fields, questions } of those that are kept, and of those of the last 7 days that are not, or null,
 isRevoked, isReplaced (another token of its user, name and source has sent since), isInUse (it has sent within 30 days),
 problems, level (good, warning, error, unknown or inactive) and message. There are names of fields, never their values.`,
     examples: ['leadtap senders', 'leadtap senders --company soleil --json'],
@@ -44,7 +43,7 @@ const listSenders = (context: CommandContext, { company: companyId, json }: Send
     const now = context.clock();
     const moment = { generatedAt: toIso(now) };
     async function* pages() {
-      for await (const page of senderPages(store, { companyId }, now)) {
+      for await (const page of senderPages(store, { companyId, isIntakeOff: !config.intake }, now)) {
         context.signal.throwIfAborted();
         yield page;
       }

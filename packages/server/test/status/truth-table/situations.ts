@@ -924,12 +924,12 @@ export const SITUATIONS: readonly Situation[] = [
       light: 'red',
       healthy: false,
       summary:
-        'form (user boss): 2 requests were refused in the last 2 min, the last one 2 min ago, with 422 invalid-lead: vorname; a request of 2 min ago was not kept.',
+        'form (user boss): 2 requests were refused in the last 2 min, the last one 2 min ago, with 422 invalid-lead: vorname; 1 more is not kept, the last one 2 min ago.',
       problems: ['leads-refused error'],
       consumers: { make: 'active good' },
       senders: { form: 'error: 0 accepted, 3 refused: invalid-lead vorname' },
       alerts: [
-        'error: form (user boss): 2 requests were refused in the last 2 min, the last one 2 min ago, with 422 invalid-lead: vorname; a request of 2 min ago was not kept.',
+        'error: form (user boss): 2 requests were refused in the last 2 min, the last one 2 min ago, with 422 invalid-lead: vorname; 1 more is not kept, the last one 2 min ago.',
       ],
     },
   },
@@ -949,12 +949,12 @@ export const SITUATIONS: readonly Situation[] = [
       light: 'red',
       healthy: false,
       summary:
-        'form (user boss): a request was refused 2 min ago and not kept, with 422 invalid-lead: vorname.',
+        'form (user boss): 1 request was refused and is not kept, the last one 2 min ago, with 422 invalid-lead: vorname.',
       problems: ['leads-refused error'],
       consumers: { make: 'active good' },
       senders: { form: 'error: 0 accepted, 3 refused: invalid-lead vorname' },
       alerts: [
-        'error: form (user boss): a request was refused 2 min ago and not kept, with 422 invalid-lead: vorname.',
+        'error: form (user boss): 1 request was refused and is not kept, the last one 2 min ago, with 422 invalid-lead: vorname.',
       ],
     },
   },

@@ -56,7 +56,7 @@ export interface Client {
 
 export class World {
   readonly clock: ManualClock = manualClock();
-  readonly #env: Record<string, string>;
+  #env: Record<string, string>;
   readonly #tokens = new Map<string, string>();
   receiver!: Receiver;
   alerts!: Awaited<ReturnType<typeof startAlertReceiver>>;
@@ -75,6 +75,11 @@ export class World {
       LEADTAP_ALERT_URL: this.alerts.url,
       ...this.#env,
     };
+  }
+
+  /** From the next start. */
+  set env(changed: Record<string, string>) {
+    this.#env = { ...this.#env, ...changed };
   }
 
   async start(options: ServiceOptions = {}): Promise<void> {

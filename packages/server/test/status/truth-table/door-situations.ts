@@ -1,0 +1,234 @@
+/** Requests that send leads and are refused, and parts of the service that are switched off. */
+import { hash } from 'node:crypto';
+import { expect } from 'vitest';
+import type { Situation } from './situations.ts';
+import { DAY_MS, HOUR_MS, type World } from './world.ts';
+
+const formOf = (world: World, name = 'form'): Promise<string> =>
+  world.token(name, 'boss', { scopes: ['leads:write'] });
+
+const postText = async (world: World, body: string): Promise<number> => {
+  const headers = { authorization: `Bearer ${await formOf(world)}`, 'content-type': 'application/json' };
+  return (await fetch(`${world.service.url}/leads`, { method: 'POST', headers, body })).status;
+};
+
+const postRefused = async (world: World, vorname = 'Ada'): Promise<void> =>
+  expect((await world.post([{ vorname }], await formOf(world))).status).toBe(422);
+
+const postAccepted = async (world: World): Promise<void> =>
+  expect((await world.post([{ firstName: 'Ben' }], await formOf(world))).status).toBe(201);
+
+export const DOOR_SITUATIONS: readonly Situation[] = [
+  {
+    name: 'refused at the door: a body that is no JSON, then a lead of another person is accepted',
+    async setUp(world) {
+      const make = await world.established('make');
+      expect(await postText(world, '[{"firstName": "Ada"')).toBe(400);
+      await postAccepted(world);
+      await make.polls(2);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      summary:
+        'form (user boss): 1 request was refused and is not kept, the last one 2 min ago, with 400 malformed-request.',
+      problems: ['leads-refused error'],
+      consumers: { make: 'active good' },
+      senders: { form: 'error: 1 accepted, 1 refused: malformed-request ' },
+      alerts: [
+        'error: form (user boss): 1 request was refused and is not kept, the last one 2 min ago, with 400 malformed-request.',
+      ],
+    },
+  },
+  {
+    name: 'refused at the door: nothing is kept, then a lead of another person is accepted',
+    env: { LEADTAP_KEEP_REFUSED: 'off' },
+    async setUp(world) {
+      const make = await world.established('make');
+      for (const name of ['Ada', 'Eve']) await postRefused(world, name);
+      await postAccepted(world);
+      await make.polls(2);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      summary:
+        'form (user boss): 2 requests were refused and are not kept, the last one 2 min ago, with 422 invalid-lead: vorname.',
+      problems: ['leads-refused error'],
+      consumers: { make: 'active good' },
+      senders: { form: 'error: 1 accepted, 2 refused: invalid-lead vorname' },
+      alerts: [
+        'error: form (user boss): 2 requests were refused and are not kept, the last one 2 min ago, with 422 invalid-lead: vorname.',
+      ],
+    },
+  },
+  {
+    name: 'refused at the door: what was not kept is acknowledged by the operator, and another one is refused',
+    env: { LEADTAP_KEEP_REFUSED: 'off' },
+    async setUp(world) {
+      const make = await world.established('make');
+      for (const name of ['Ada', 'Eve']) await postRefused(world, name);
+      await world.service.service.senders?.flush();
+      expect((await world.command('leads refused delete --all --sender form --yes')).code).toBe(0);
+      await postRefused(world, 'Joe');
+      await make.polls(2);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      summary:
+        'form (user boss): 1 request was refused and is not kept, the last one 2 min ago, with 422 invalid-lead: vorname.',
+      problems: ['leads-refused error'],
+      consumers: { make: 'active good' },
+      senders: { form: 'error: 0 accepted, 3 refused: invalid-lead vorname' },
+      alerts: [
+        'error: form (user boss): 1 request was refused and is not kept, the last one 2 min ago, with 422 invalid-lead: vorname.',
+      ],
+    },
+  },
+  {
+    name: 'refused at the door: what was not kept is acknowledged by the operator',
+    env: { LEADTAP_KEEP_REFUSED: 'off' },
+    async setUp(world) {
+      const make = await world.established('make');
+      await postRefused(world);
+      await world.service.service.senders?.flush();
+      await world.service.service.alerts?.check();
+      expect((await world.command('leads refused delete --all --sender form --yes')).code).toBe(0);
+      await make.polls(2);
+    },
+    claims: {
+      light: 'green',
+      summary: 'No lead yet. The only consumer polls as usual.',
+      consumers: { make: 'active good' },
+      senders: { form: 'unknown: 0 accepted, 1 refused: invalid-lead vorname' },
+      alerts: [
+        'error: form (user boss): 1 request was refused and is not kept, the last one 0 s ago, with 422 invalid-lead: vorname.',
+        'ended after 2 min: form (user boss) has no refused request that is kept, and no other one of the last 7 days.',
+      ],
+    },
+  },
+  {
+    name: 'refused at the door: kept for more than a week',
+    async setUp(world) {
+      const make = await world.established('make');
+      await postRefused(world);
+      await world.service.service.refusedLeads.flush();
+      await world.service.service.senders?.flush();
+      await world.service.service.alerts?.check();
+      world.clock.advance(20 * DAY_MS);
+      await make.polls(7);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      summary: 'form (user boss): 1 request was refused 20 days ago, with 422 invalid-lead: vorname.',
+      problems: ['leads-refused error'],
+      consumers: { make: 'active good' },
+      senders: { form: 'error: 0 accepted, 1 refused: invalid-lead vorname' },
+      alerts: ['error: form (user boss): 1 request was refused 0 s ago, with 422 invalid-lead: vorname.'],
+    },
+  },
+  {
+    name: 'refused at the door: kept for 30 days, and then deleted without having been accepted',
+    async setUp(world) {
+      await postRefused(world);
+      await world.service.service.refusedLeads.flush();
+      await world.service.service.senders?.flush();
+      await world.service.service.alerts?.check();
+      await world.restart(31 * DAY_MS);
+      await world.service.service.refusedLeads.flush();
+      await (await world.established('make')).polls(2);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      summary: 'form (user boss): 1 request was refused and is not kept, the last one 14 min ago.',
+      problems: ['leads-refused error'],
+      consumers: { make: 'active good' },
+      senders: { form: 'error: 0 accepted, 0 refused: invalid-lead vorname' },
+      alerts: [
+        'error: form (user boss): 1 request was refused 0 s ago, with 422 invalid-lead: vorname.',
+        'error: form (user boss): 1 request was refused and is not kept, the last one 14 min ago.',
+      ],
+    },
+  },
+  {
+    name: 'refused at the door: more than is kept, and the operator deletes the kept ones by their ids',
+    async setUp(world) {
+      const make = await world.established('make');
+      await postRefused(world);
+      await world.service.service.refusedLeads.flush();
+      const { refusedLeads } = world.service.store;
+      const [row] = await refusedLeads.list({ limit: 1 });
+      const kept = row && (await refusedLeads.find(row.id));
+      if (!kept) throw new Error('the request is not kept');
+      // A user may have 500.
+      const others = Array.from({ length: 500 }, (_, index) => {
+        const body = Buffer.from(`[{"vorname":${index}}]`);
+        return { ...kept, id: `${kept.id}-${index}`, body, bodyHash: hash('sha256', body) };
+      });
+      await refusedLeads.record(others.map(({ bytes: _, sender: __, ...other }) => other));
+      const ids = (await refusedLeads.list({ limit: 1000 })).map(({ id }) => id);
+      expect((await world.command(`leads refused delete ${ids.join(' ')}`)).stdout).toBe(
+        '500 requests deleted\n',
+      );
+      await make.polls(2);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      summary:
+        'form (user boss): 1 request was refused and is not kept, the last one 2 min ago, with 422 invalid-lead: vorname.',
+      problems: ['leads-refused error'],
+      consumers: { make: 'active good' },
+      senders: { form: 'error: 0 accepted, 1 refused: invalid-lead vorname' },
+      alerts: [
+        'error: form (user boss): 1 request was refused and is not kept, the last one 2 min ago, with 422 invalid-lead: vorname.',
+      ],
+    },
+  },
+  {
+    name: 'the intake is switched off, and a form sent leads before',
+    async setUp(world) {
+      const make = await world.established('make');
+      await postAccepted(world);
+      await make.polls(2);
+      world.env = { LEADTAP_INTAKE: 'off' };
+      await world.restart(1000);
+      expect((await world.post([{ firstName: 'Ada' }], await formOf(world))).status).toBe(404);
+      await make.polls(7);
+    },
+    claims: {
+      light: 'amber',
+      summary:
+        'The only lead since Monday reached an automation. The only consumer polls as usual. LEADTAP_INTAKE is off: what form (user boss) sends is answered with 404 and not recorded.',
+      problems: ['intake-off warning'],
+      consumers: { make: 'active good' },
+      alerts: [
+        'warning: LEADTAP_INTAKE is off: what form (user boss) sends is answered with 404 and not recorded.',
+      ],
+    },
+  },
+  {
+    name: 'the intake is switched off while a refused request is kept',
+    async setUp(world) {
+      const make = await world.established('make');
+      await postRefused(world);
+      world.env = { LEADTAP_INTAKE: 'off' };
+      await world.restart(HOUR_MS);
+      await world.command('token revoke form');
+      await make.polls(7);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      summary: 'form (user boss): 1 request was refused 1 h 12 min ago, with 422 invalid-lead: vorname.',
+      problems: ['leads-refused error'],
+      consumers: { make: 'active good' },
+      alerts: [
+        'error: form (user boss): 1 request was refused 1 h 12 min ago, with 422 invalid-lead: vorname.',
+      ],
+    },
+  },
+];
