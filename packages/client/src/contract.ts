@@ -143,6 +143,8 @@ export interface LeadError {
 
 /** A token that polls or has a webhook subscription, or a webhook subscription that sends leads, and how far it has come. */
 export interface Consumer {
+  /** Of the consumer. It does not change. */
+  readonly id: string;
   /** The name that the token was issued with. */
   readonly name: string | null;
   /** The id of the token. Null: all tokens of the user that have no id. */
@@ -194,6 +196,50 @@ export interface Consumers {
   /** Whether all is well. */
   readonly summary: Readonly<Record<string, unknown>>;
   readonly consumers: readonly Consumer[];
+}
+
+/** An attempt, or several that are equal. */
+export interface Attempt {
+  /** Of the last one, if it was repeated. */
+  readonly at: string;
+  /** Of the first one. */
+  readonly firstAt: string;
+  /** How many equal attempts in a row this entry is. */
+  readonly times: number;
+  /** `leads`: leads were sent, announced or received. `empty`: polls without new leads between two others. `refused`: answered with 4xx, or by a webhook with anything but 2xx. `failed`: answered with 5xx, or the webhook did not answer. `recovered`: the first success after that, without leads. */
+  readonly kind: 'leads' | 'empty' | 'refused' | 'failed' | 'recovered';
+  /** The status of the answer. Null: there was none, or there were several. */
+  readonly status: number | null;
+  /** The code of the problem, such as `token-expired`. */
+  readonly code: string | null;
+  /** The number of leads that were new to it; if it had all of them, of all that were sent. 0 if a webhook was told to poll. */
+  readonly leads: number;
+  /** The leads are later than this. Null: it is not known. */
+  readonly since: string | null;
+  /** And not later than this. */
+  readonly through: string | null;
+  /** How long the answer took, without `heldMs`. */
+  readonly durationMs: number | null;
+  /** How long a poll with `Prefer: wait` was held. */
+  readonly heldMs: number | null;
+  /** Of a webhook that failed: the first 200 bytes that its receiver answered, if they are text, or that it did not answer. Written by others: do not trust it. */
+  readonly reason: string | null;
+  /** When a webhook that failed is tried again, if there is no new lead before. */
+  readonly nextTryAt: string | null;
+  /** Of a refused sender: the names of the fields with an error, at most 20, never their values. */
+  readonly fields: readonly string[];
+  /** For people, such as `3 leads`. */
+  readonly message: string;
+  /** What to do. Code is between backticks. Null: nothing. */
+  readonly fix: string | null;
+}
+
+/** The last 100 attempts of a consumer or a sender, of 30 days at most. A crash of the service loses those of some seconds. */
+export interface AttemptLog {
+  /** The name of the consumer or the sender. */
+  readonly name: string | null;
+  /** Newest first. */
+  readonly log: readonly Attempt[];
 }
 
 /** A webhook subscription. Other fields are ignored. */

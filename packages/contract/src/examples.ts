@@ -4,6 +4,7 @@ import { LEAD_FIELDS } from './lead-fields.ts';
 import { PROBLEMS, type ProblemCode, problemType } from './problems.ts';
 import { SINCE_EXAMPLE } from './query.ts';
 import type {
+  AttemptLog,
   Consumers,
   Hook,
   HookEvent,
@@ -64,6 +65,39 @@ export const exampleSenders: Senders = {
   ],
 };
 
+const NO_ATTEMPT_FACTS = {
+  ...{ code: null, leads: 0, since: null, through: null },
+  ...{ durationMs: null, heldMs: null, reason: null, nextTryAt: null, fields: [], fix: null },
+};
+
+export const exampleAttemptLog: AttemptLog = {
+  name: 'Zapier',
+  log: [
+    {
+      ...NO_ATTEMPT_FACTS,
+      at: '2026-03-02T09:30:12.000Z',
+      firstAt: '2026-03-02T09:30:12.000Z',
+      times: 1,
+      kind: 'leads',
+      status: 200,
+      leads: 3,
+      since: '2026-03-02T08:12:40.250Z',
+      through: '2026-03-02T09:30:00.001Z',
+      durationMs: 4,
+      message: '3 leads',
+    },
+    {
+      ...NO_ATTEMPT_FACTS,
+      at: '2026-03-02T09:30:11.999Z',
+      firstAt: '2026-03-02T08:14:12.000Z',
+      times: 38,
+      kind: 'empty',
+      status: null,
+      message: '38 polls without new leads',
+    },
+  ],
+};
+
 export const exampleConsumers: Consumers = {
   summary: {
     level: 'good',
@@ -72,6 +106,7 @@ export const exampleConsumers: Consumers = {
   },
   consumers: [
     {
+      id: '2Zk0o4uZ3xJt9XwQ',
       name: 'Zapier',
       tokenId: '5b1c2a9e-8f4d-4c57-9a51-0f6a3f1f7c11',
       isThisToken: false,

@@ -1,6 +1,7 @@
 /** What needs TypeBox is apart: `@leadtap/contract/schemas` and `@leadtap/contract/openapi`. */
 export { CSV_START, escapeFormula, toCsvRow, unescapeFormula } from './csv-cells.ts';
 export {
+  exampleAttemptLog,
   exampleConsumers,
   exampleHook,
   exampleHookEvent,
@@ -64,6 +65,7 @@ export {
 export {
   CLIENT_HEADER,
   CONSOLE_CLIENT,
+  CONSUMER_LOG_PATH,
   CONSUMERS_PATH,
   FIND_LEADS_PATH,
   HOOK_SENDS,
@@ -72,12 +74,15 @@ export {
   type HookSend,
   LEADS_PATH,
   NEW_LEADS_PATH,
+  SENDER_LOG_PATH,
   SENDERS_PATH,
   SINCE_EXAMPLE,
   SINCE_FORMS,
   SINCE_PATTERN,
 } from './query.ts';
 export type {
+  Attempt,
+  AttemptLog,
   Consumer,
   Consumers,
   FindLeadsQuery,

@@ -1,22 +1,32 @@
 /** `GET {base_url}/automation/consumers` and `…/senders` in the OpenAPI description. */
-import { exampleConsumers, exampleSenders } from './examples.ts';
-import { acknowledgementHeaders, CONSUMERS_CODES, problemResponses } from './openapi-responses.ts';
+import { exampleAttemptLog, exampleConsumers, exampleSenders } from './examples.ts';
+import {
+  acknowledgementHeaders,
+  CONSUMERS_CODES,
+  POLL_CODES,
+  problemResponses,
+} from './openapi-responses.ts';
 import type { Operation, Parameter, PathItem, Response } from './openapi-types.ts';
+import type { ProblemCode } from './problems.ts';
 
 interface ListDescription extends Pick<Operation, 'operationId' | 'summary' | 'description'> {
   readonly head: Pick<Operation, 'operationId' | 'summary'>;
   readonly ok: Pick<Response, 'description' | 'content'>;
 }
 
-/** A list of the API that takes no query. */
-function listPath({ ok, head, ...list }: ListDescription, requestId: Parameter): PathItem {
+/** A list of the API. */
+function listPath(
+  { ok, head, ...list }: ListDescription,
+  parameters: readonly Parameter[],
+  codes: readonly ProblemCode[] = CONSUMERS_CODES,
+): PathItem {
   const responses: Readonly<Record<string, Response>> = {
     200: { ...ok, headers: acknowledgementHeaders() },
-    ...problemResponses(CONSUMERS_CODES),
+    ...problemResponses(codes),
   };
   const get: Operation = { ...list, tags: ['leads'], security: [{ bearer: [] }], responses };
   return {
-    parameters: [requestId],
+    parameters,
     get,
     head: {
       ...get,
@@ -66,5 +76,37 @@ const senders: ListDescription = {
   },
 };
 
-export const consumersPath = (requestId: Parameter): PathItem => listPath(consumers, requestId);
-export const sendersPath = (requestId: Parameter): PathItem => listPath(senders, requestId);
+const logOf = (who: 'consumer' | 'sender', idOf: string): ListDescription => {
+  const name = who === 'consumer' ? 'Consumer' : 'Sender';
+  return {
+    operationId: `read${name}Log`,
+    summary: `Read the log of a ${who}`,
+    description: `What it has received or sent, when, and why it was refused: the last 100 attempts, of 30 days at most, newest first. There are counts and times, and no data of leads. The token needs the scope \`leads:read\`. It counts as a request. 404 for an id that is not in the list of ${idOf}. A crash of the service loses the attempts of some seconds.`,
+    head: { operationId: `head${name}Log`, summary: `Get the headers of the log of a ${who}` },
+    ok: {
+      description: 'The log.',
+      content: {
+        'application/json': {
+          schema: { $ref: '#/components/schemas/AttemptLog' },
+          examples: { log: { summary: 'Leads, and polls without leads', value: exampleAttemptLog } },
+        },
+      },
+    },
+  };
+};
+
+const id: Parameter = {
+  name: 'id',
+  in: 'path',
+  required: true,
+  description: 'The `id` in the list.',
+  schema: { type: 'string' },
+  example: exampleConsumers.consumers[0]?.id,
+};
+
+export const consumersPath = (requestId: Parameter): PathItem => listPath(consumers, [requestId]);
+export const sendersPath = (requestId: Parameter): PathItem => listPath(senders, [requestId]);
+export const consumerLogPath = (query: readonly Parameter[], requestId: Parameter): PathItem =>
+  listPath(logOf('consumer', 'consumers'), [id, ...query, requestId], POLL_CODES);
+export const senderLogPath = (query: readonly Parameter[], requestId: Parameter): PathItem =>
+  listPath(logOf('sender', 'senders'), [id, ...query, requestId], POLL_CODES);

@@ -1,4 +1,5 @@
 import {
+  exampleAttemptLog,
   exampleConsumers,
   exampleHook,
   exampleHookChange,
@@ -12,21 +13,25 @@ import {
 } from './examples.ts';
 import { componentHeaders, exampleRequestId, headersOfStatus } from './headers.ts';
 import { MAX_LEADS_PER_PAGE, MAX_WAIT_S } from './limits.ts';
-import { consumersPath, sendersPath } from './openapi-consumers.ts';
+import { consumerLogPath, consumersPath, senderLogPath, sendersPath } from './openapi-consumers.ts';
 import { findPath } from './openapi-find.ts';
 import { hookPath, hooksPath, leadCreated, leadsAvailable } from './openapi-hooks.ts';
 import { intakePath } from './openapi-intake.ts';
 import { POLL_CODES, problemResponses } from './openapi-responses.ts';
 import type { MediaType, OpenApi, Operation, Parameter, Response, Schema, Server } from './openapi-types.ts';
 import {
+  CONSUMER_LOG_PATH,
   CONSUMERS_PATH,
   FIND_LEADS_PATH,
   HOOKS_PATH,
   LEADS_PATH,
   NEW_LEADS_PATH,
+  SENDER_LOG_PATH,
   SENDERS_PATH,
 } from './query.ts';
 import {
+  Attempt,
+  AttemptLog,
   Consumer,
   Consumers,
   FindLeadsQuery,
@@ -38,6 +43,7 @@ import {
   Lead,
   LeadError,
   LeadStatus,
+  LogQuery,
   NewLead,
   NewLeadsQuery,
   ParameterError,
@@ -57,6 +63,8 @@ type ComponentName =
   | 'LeadError'
   | 'Consumer'
   | 'Consumers'
+  | 'Attempt'
+  | 'AttemptLog'
   | 'HookRequest'
   | 'HookChange'
   | 'SubscribedHook'
@@ -68,7 +76,7 @@ type IntakeComponentName = 'NewLead' | 'WrittenLead' | 'WrittenLeads' | 'Sender'
 /** The schemas under `components`: wherever they occur, a reference replaces them. */
 const COMPONENTS: Readonly<Record<ComponentName | IntakeComponentName, object>> = {
   ...{ Lead, LeadStatus, Problem, ParameterError, LeadError },
-  ...{ NewLead, WrittenLead, WrittenLeads, Consumer, Consumers, Sender, Senders },
+  ...{ NewLead, WrittenLead, WrittenLeads, Consumer, Consumers, Sender, Senders, Attempt, AttemptLog },
   ...{ HookRequest, HookChange, SubscribedHook, Hook, HookEvent, HookEventData },
 };
 
@@ -130,6 +138,8 @@ const componentSchemas: Readonly<Record<ComponentName, Schema>> = {
   LeadError: openApiSchema(LeadError),
   Consumer: openApiSchema(Consumer),
   Consumers: { ...openApiSchema(Consumers), examples: [exampleConsumers] },
+  Attempt: openApiSchema(Attempt),
+  AttemptLog: { ...openApiSchema(AttemptLog), examples: [exampleAttemptLog] },
   HookRequest: { ...openApiSchema(HookRequest), examples: [exampleHookRequest] },
   HookChange: { ...openApiSchema(HookChange), examples: [exampleHookChange] },
   SubscribedHook: { ...openApiSchema(SubscribedHook), examples: [exampleSubscribedHook] },
@@ -147,10 +157,10 @@ const intakeSchemas: Readonly<Record<IntakeComponentName, Schema>> = {
 };
 
 export type OpenApiDocument = OpenApi<
-  typeof NEW_LEADS_PATH | typeof FIND_LEADS_PATH | typeof CONSUMERS_PATH,
+  typeof NEW_LEADS_PATH | typeof FIND_LEADS_PATH | typeof CONSUMERS_PATH | typeof CONSUMER_LOG_PATH,
   typeof HOOKS_PATH,
   typeof LEADS_PATH,
-  typeof SENDERS_PATH,
+  typeof SENDERS_PATH | typeof SENDER_LOG_PATH,
   ComponentName,
   IntakeComponentName
 >;
@@ -185,7 +195,9 @@ const headResponses = Object.fromEntries(
   Object.entries(responses).map(([status, response]) => [status, withoutContent(response)]),
 );
 
-function queryParameters(query: typeof NewLeadsQuery | typeof FindLeadsQuery): readonly Parameter[] {
+function queryParameters(
+  query: typeof NewLeadsQuery | typeof FindLeadsQuery | typeof LogQuery,
+): readonly Parameter[] {
   return Object.entries(query.properties).map(([name, property]) => {
     const { description = '', examples = [], ...schema } = openApiSchema(property);
     return { name, in: 'query', required: false, description, schema, example: examples[0] };
@@ -285,11 +297,13 @@ export function openApiDocument(version: string, serverUrl?: string, hasIntake =
       },
       [FIND_LEADS_PATH]: findPath(queryParameters(FindLeadsQuery), requestId),
       [CONSUMERS_PATH]: consumersPath(requestId),
+      [CONSUMER_LOG_PATH]: consumerLogPath(queryParameters(LogQuery), requestId),
       [HOOKS_PATH]: hooksPath(requestId),
       [`${HOOKS_PATH}/{id}`]: hookPath(requestId),
       ...(hasIntake && {
         [LEADS_PATH]: intakePath(requestId),
         [SENDERS_PATH]: sendersPath(requestId),
+        [SENDER_LOG_PATH]: senderLogPath(queryParameters(LogQuery), requestId),
       }),
     },
     webhooks: { 'leads.available': leadsAvailable, lead: leadCreated },

@@ -22,6 +22,8 @@ import {
 import { PROBLEM_CODES } from './problems.ts';
 import { HOOK_SENDS, type HookSend, SINCE_EXAMPLE } from './query.ts';
 
+export * from './attempt-schemas.ts';
+
 export const NewLeadsQuery = Type.Object({
   limit: Type.Optional(
     Type.Integer({
@@ -307,6 +309,7 @@ const TOKEN_ENDS = ['revoked', 'expired', 'key-removed'] as const;
 
 export const Consumer = Type.Object(
   {
+    id: Type.String({ description: 'Of the consumer. It does not change.' }),
     name: Type.Union([Type.String(), Type.Null()], {
       description: 'The name that the token was issued with.',
     }),

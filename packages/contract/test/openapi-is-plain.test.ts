@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest';
-import { CONSUMERS_PATH, FIND_LEADS_PATH, HOOKS_PATH, LEADS_PATH, NEW_LEADS_PATH } from '../src/index.ts';
+import {
+  CONSUMER_LOG_PATH,
+  CONSUMERS_PATH,
+  FIND_LEADS_PATH,
+  HOOKS_PATH,
+  LEADS_PATH,
+  NEW_LEADS_PATH,
+} from '../src/index.ts';
 import { openApiDocument } from '../src/openapi.ts';
 import { Lead } from '../src/schemas.ts';
 import { published, publishedText } from './published-document.ts';
@@ -48,6 +55,7 @@ test('the description of an installation that accepts no leads has nothing of it
     NEW_LEADS_PATH,
     FIND_LEADS_PATH,
     CONSUMERS_PATH,
+    CONSUMER_LOG_PATH,
     HOOKS_PATH,
     `${HOOKS_PATH}/{id}`,
   ]);

@@ -1,5 +1,12 @@
 /** Config → running service, from top to bottom: store, recording, status, endpoints, servers. */
-import { CONSUMERS_PATH, HOOKS_PATH, LEADS_PATH, SENDERS_PATH } from '@leadtap/contract';
+import {
+  CONSUMER_LOG_PATH,
+  CONSUMERS_PATH,
+  HOOKS_PATH,
+  LEADS_PATH,
+  SENDER_LOG_PATH,
+  SENDERS_PATH,
+} from '@leadtap/contract';
 import type { Logger } from 'pino';
 import { acceptedKeysOf, keyIdOf } from './accounts/own-tokens.ts';
 import { loadSigningKeys, type SigningKeys, secretsOf } from './accounts/signing-keys.ts';
@@ -36,6 +43,7 @@ import type { Schedule } from './poll/held-polls.ts';
 import { Alerts } from './status/alerts.ts';
 import { createConsumersEndpoint } from './status/consumers-endpoint.ts';
 import { InstanceMemory } from './status/instance.ts';
+import { createConsumerLogEndpoint, createSenderLogEndpoint } from './status/log-endpoints.ts';
 import { createStatusReader } from './status/read-status.ts';
 import { createSendersEndpoint } from './status/senders-endpoint.ts';
 import type { StatusTimeouts } from './status/timeouts.ts';
@@ -171,19 +179,35 @@ export async function compose(
     accounts,
   );
   const consumers = recorder
-    ? createConsumersEndpoint({
-        ...reading,
-        store,
-        flushUser: (userId) => recorder.flushUser(userId),
-        staleAfterMs,
-        instance,
-        ...{ hooks: hookStore, maySendTo },
-      })
-    : switchedOff(CONSUMERS_PATH, CONSUMERS_OFF);
+    ? [
+        createConsumersEndpoint({
+          ...reading,
+          store,
+          flushUser: (userId) => recorder.flushUser(userId),
+          staleAfterMs,
+          instance,
+          ...{ hooks: hookStore, maySendTo },
+        }),
+        createConsumerLogEndpoint({
+          ...reading,
+          attempts: store.attempts,
+          sources: { consumers: store.consumers, hooks: hookStore },
+          flushUser: (userId) => recorder.flushUser(userId),
+        }),
+      ]
+    : [switchedOff(CONSUMERS_PATH, CONSUMERS_OFF), switchedOff(CONSUMER_LOG_PATH, CONSUMERS_OFF)];
   const find = createFindEndpoint({ ...reading, store, watchReserved: metrics.watchReserved });
-  const senderList = senders
-    ? createSendersEndpoint({ ...reading, store, flushUser: (userId) => senders.flushUser(userId) })
-    : switchedOff(SENDERS_PATH, INTAKE_OFF);
+  const senderLists = senders
+    ? [
+        createSendersEndpoint({ ...reading, store, flushUser: (userId) => senders.flushUser(userId) }),
+        createSenderLogEndpoint({
+          ...reading,
+          attempts: store.attempts,
+          sources: store,
+          flushUser: (userId) => senders.flushUser(userId),
+        }),
+      ]
+    : [switchedOff(SENDERS_PATH, INTAKE_OFF), switchedOff(SENDER_LOG_PATH, INTAKE_OFF)];
   const hooks = hookStore && {
     store: hookStore,
     hosts: allowedHosts(config.hookHosts),
@@ -225,10 +249,10 @@ export async function compose(
   const endpoints: readonly Endpoint[] = [
     polls,
     find,
-    consumers,
+    ...consumers,
     ...hookEndpoints,
     intake,
-    senderList,
+    ...senderLists,
     ...healthEndpoints({ ping: () => store.ping(), isStopping: () => stop.signal.aborted }),
     ...docsEndpoints({ version: VERSION, hasIntake: config.intake, hasConsole: config.console }),
     ...(config.console ? consoleEndpoints({ hasHooks: hooks !== undefined }) : redirectsToDocs()),

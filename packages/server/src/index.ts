@@ -27,6 +27,13 @@ export {
   type Verification,
   type VerifyToken,
 } from './accounts/tokens.ts';
+export type {
+  Attempt,
+  AttemptQuery,
+  AttemptStore,
+  ListedAttempts,
+  SubjectAttempts,
+} from './attempts/store.ts';
 export { ConsumerRecorder, type RecorderOptions } from './consumers/recorder.ts';
 export type {
   Consumer,

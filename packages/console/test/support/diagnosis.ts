@@ -4,7 +4,15 @@ import type { Page } from 'playwright-core';
 const TIME = '2026-01-01T00:00:00.000Z';
 
 const OTHERS: Omit<Consumer, 'name' | 'level' | 'message'> = {
-  ...{ tokenId: null, isThisToken: false, state: 'active', problem: null, fix: null, hook: null },
+  ...{
+    id: 'consumer',
+    tokenId: null,
+    isThisToken: false,
+    state: 'active',
+    problem: null,
+    fix: null,
+    hook: null,
+  },
   ...{ firstPollAt: TIME, lastPollAt: TIME, lastStatus: 200, usualIntervalS: 120 },
   ...{ confirmedThrough: null, deliveredThrough: null, gaps: [] },
   ...{ pendingLeads: 0, pendingSince: null, skippedLeads: 0, skippedSince: null },

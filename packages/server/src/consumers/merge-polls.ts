@@ -47,12 +47,13 @@ export const startOfFirstPolls = (
   stored && startedAt != null && stored.lastPollAt < startedAt ? startedAt : undefined;
 
 const toFirstPosition = (polls: PollSummary): ConsumerPosition => {
-  const { writtenAt: _, mustBeIssued: __, sent: ___, sentPages: ____, scope, ...rest } = polls;
+  const { userId, tokenId, tokenExpiresAt, lastPollAt, lastStatus, heldUntil, scope } = polls;
+  const { confirmedThrough, deliveredThrough } = polls;
   const gaps = mergeGaps({ gaps: [], from: null }, toMove(polls));
   const confirmedAt = confirmedAtOf(polls);
   return {
-    ...rest,
-    confirmedAt,
+    ...{ userId, tokenId, tokenExpiresAt, lastPollAt, lastStatus, polls: polls.polls, heldUntil },
+    ...{ confirmedThrough, deliveredThrough, confirmedAt },
     firstPollAt: polls.lastPollAt,
     intervalMs: null,
     gaps,

@@ -4,7 +4,8 @@ import { TokenBatches } from '../accounts/token-batches.ts';
 import { storableExpiry } from '../accounts/token-key.ts';
 import type { LeadScope } from '../leads/record.ts';
 import { laterOf, MIN_TIME } from '../lib/clock.ts';
-import type { EndedPoll, PollRecorder } from '../poll/store.ts';
+import type { EndedPoll, PollFacts, PollRecorder } from '../poll/store.ts';
+import { addPollAttempt, addRefusal, NO_ATTEMPTS, type PollAttempts } from './poll-attempts.ts';
 import { includesScope } from './scopes.ts';
 import {
   type ConsumerKey,
@@ -26,13 +27,15 @@ export interface RecorderOptions {
 
 /** The polls of a consumer. */
 type Entry = {
-  -readonly [Key in keyof Omit<PollSummary, 'sent' | 'sentPages' | 'writtenAt'>]: PollSummary[Key];
-} & {
-  mustBeIssued: boolean;
-  /** As in `PollSummary`, but from before all times instead of null. */
-  sent: readonly { after: number; through: number }[];
-  sentPages: readonly SentPage[];
-};
+  -readonly [Key in
+    | keyof Omit<PollSummary, 'sent' | 'sentPages' | 'writtenAt' | keyof PollAttempts>
+    | 'polls']: PollSummary[Key];
+} & PollAttempts & {
+    mustBeIssued: boolean;
+    /** As in `PollSummary`, but from before all times instead of null. */
+    sent: readonly { after: number; through: number }[];
+    sentPages: readonly SentPage[];
+  };
 
 /** Of an entry. Further ones count as not sent. */
 const MAX_RANGES = 9;
@@ -66,21 +69,24 @@ export class ConsumerRecorder implements PollRecorder {
     });
   }
 
-  recordPoll(token: VerifiedToken, { at, status, page }: EndedPoll): void {
+  recordPoll(token: VerifiedToken, poll: EndedPoll): void {
+    const { at, status, page } = poll;
     const entry = this.#batches.entryOf(token);
     if (!entry) return;
     repoll(entry, token, at);
     entry.polls += 1;
     entry.lastStatus = status;
     if (page) addPage(entry, page);
+    addPollAttempt(entry, poll);
   }
 
-  recordRefusedToken(token: VerifiedToken, at: number): void {
+  recordRefusedToken(token: VerifiedToken, at: number, facts?: PollFacts): void {
     const entry = this.#batches.entryOfRefused(token);
     if (!entry) return;
     repoll(entry, token, at);
     entry.polls += 1;
     entry.lastStatus = REFUSED;
+    addRefusal(entry, at, REFUSED, facts);
   }
 
   recordUnavailable(at: number): void {
@@ -160,6 +166,8 @@ const createEntry = ({ userId, tokenId }: ConsumerKey, mustBeIssued: boolean): E
   sent: NOTHING_SENT,
   sentPages: NO_PAGES,
   scope: undefined,
+  attempts: NO_ATTEMPTS,
+  firstEmptyAt: null,
 });
 
 /** The last poll is now, and its token may be another one. */
@@ -184,6 +192,8 @@ function toSummary(entry: Entry, writtenAt: number): PollSummary {
     deliveredThrough: entry.deliveredThrough,
     sent: entry.sent.map(({ after, through }) => ({ after: after < MIN_TIME ? null : after, through })),
     sentPages: entry.sentPages,
+    attempts: entry.attempts,
+    firstEmptyAt: entry.firstEmptyAt,
     scope: entry.scope,
   };
 }

@@ -1,6 +1,8 @@
 /** The consumers in a database: how far each token has come. */
 
 import { isIssued, isRevoked, mergeTokenRows, prepareTokenRows } from '../accounts/token-rows.ts';
+import { prepareAttempts, recordAttempts, removeSubjects } from '../attempts/sql.ts';
+import { consumerIdOf, type SubjectAttempts } from '../attempts/store.ts';
 import { type PollingUser, scopeOf, selectVisibleLeads, unionVisibleLeads } from '../leads/access.ts';
 import {
   BEFORE_ALL_TIMES,
@@ -24,6 +26,7 @@ import {
   recordReceived,
   type UnseenQuery,
 } from './moved-leads.ts';
+import { attemptsOf } from './poll-attempts.ts';
 import { includesScope, parseScopes } from './scopes.ts';
 import {
   type Consumer,
@@ -216,7 +219,8 @@ const LAST_POLL = 'SELECT leadtap.to_ms(max(last_poll_at)) AS "lastPollAt" FROM 
 const PRUNE = `
   DELETE FROM leadtap.consumers AS c
    WHERE c.last_poll_at < leadtap.from_ms($2) OR NOT EXISTS (SELECT 1 FROM leadtap.users AS u WHERE u.id = c.user_id)
-      OR ${isRevoked('c')} AND c.last_poll_at <= ${REVOKED_SINCE} OR ${IS_REPLACED} RETURNING 1`;
+      OR ${isRevoked('c')} AND c.last_poll_at <= ${REVOKED_SINCE} OR ${IS_REPLACED}
+   RETURNING user_id AS "userId", nullif(token_id, '') AS "tokenId"`;
 
 const FORGET = `DELETE FROM leadtap.consumers WHERE user_id = $1 AND token_id = $2 RETURNING 1`;
 
@@ -225,6 +229,7 @@ const prepareSql = (dialect: Dialect) => {
   return {
     ...prepareTokenRows(dialect, CONSUMERS),
     moved: prepareMovedLeads(dialect),
+    attempts: prepareAttempts(dialect),
     /** The newest lead of each gap that the user may see. */
     newestInGaps: `
       SELECT g.number, leadtap.to_ms(${selectVisibleLeads(
@@ -438,6 +443,7 @@ export function createConsumerStore({ dialect, read, write }: SqlDatabase): Cons
     async forget({ userId, tokenId }) {
       const forgotten = await write(function* () {
         yield* lockConsumers();
+        yield* removeSubjects(sql.attempts, [consumerIdOf({ userId, tokenId })]);
         return yield* query(FORGET, [userId, tokenId ?? '']);
       }, SHORT);
       return forgotten.length > 0;
@@ -446,7 +452,9 @@ export function createConsumerStore({ dialect, read, write }: SqlDatabase): Cons
     async prune(now, before) {
       const pruned = await write(function* () {
         yield* lockConsumers();
-        return yield* query(PRUNE, [now, before]);
+        const keys = yield* query<ConsumerKey>(PRUNE, [now, before]);
+        yield* removeSubjects(sql.attempts, keys.map(consumerIdOf));
+        return keys;
       }, SHORT);
       return pruned.length;
     },
@@ -480,13 +488,19 @@ export function createConsumerStore({ dialect, read, write }: SqlDatabase): Cons
 
 /** Under the lock, so that no other instance changes the rows between the statements. */
 function* mergeInto(sql: Statements, summaries: readonly PollSummary[]): SqlTask<readonly ConsumerKey[]> {
-  const { keys, stored, changed } = yield* mergeTokenRows(sql, summaries, toPosition, mergePolls);
+  const logged: SubjectAttempts[] = [];
+  const { keys, stored, changed } = yield* mergeTokenRows(sql, summaries, toPosition, (row, polls) => {
+    const attempts = attemptsOf(row, polls);
+    if (attempts.length > 0) logged.push({ subject: consumerIdOf(polls), userId: polls.userId, attempts });
+    return mergePolls(row, polls);
+  });
   yield* dropEmptyGaps(sql, stored, changed);
   yield* queryInChunks(sql.put, [...changed.values()].map(toStored));
   const sent = keys.flatMap((consumer, index) =>
     (summaries[index]?.sentPages ?? []).map((page) => ({ ...page, consumer })),
   );
   yield* recordReceived(sql.moved, sent);
+  yield* recordAttempts(sql.attempts, logged);
   return keys;
 }
 

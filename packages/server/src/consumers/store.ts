@@ -4,6 +4,7 @@
  */
 
 import type { TokenKey } from '../accounts/token-key.ts';
+import type { Attempt } from '../attempts/store.ts';
 import type { PollingUser } from '../leads/access.ts';
 import type { LeadScope } from '../leads/record.ts';
 import { laterOf } from '../lib/clock.ts';
@@ -80,8 +81,17 @@ export interface PollSummary extends ConsumerKey {
   readonly sent: readonly SentRange[];
   /** Of the last page that was read. Earlier ones of another scope are not in `sent`. */
   readonly scope?: LeadScope | undefined;
+  /** For the log, in their order. Their `polls` are of this summary. */
+  readonly attempts?: readonly PollAttempt[] | undefined;
+  /** The first success without leads, if it came before all attempts. */
+  readonly firstEmptyAt?: number | null | undefined;
   /** The pages that were sent, of users who do not see the whole company: they may have leads that were moved. */
   readonly sentPages?: readonly SentPage[];
+}
+
+/** An attempt, with the leads of its first page: those that the consumer had before are not new. */
+export interface PollAttempt extends Attempt {
+  readonly createdAt?: readonly number[] | undefined;
 }
 
 export interface SentPage {

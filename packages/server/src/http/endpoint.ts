@@ -20,7 +20,7 @@ import type { Caller, CurrentAccount, Identification } from './identify.ts';
 import { ProblemError, problemResponse, toProblemError } from './problems.ts';
 
 interface EndpointRow<P extends Payload> {
-  /** Below `{base_url}`. Its last segment may be `{id}`. Rows with the same path have different methods. */
+  /** Below `{base_url}`. One of its last two segments may be `{id}`. Rows with the same path have different methods. */
   readonly path: string;
   /** Served without the path of `{base_url}` as well. */
   readonly isAlsoAtRoot?: boolean;
@@ -238,7 +238,8 @@ export function createRouter(endpoints: readonly Endpoint[], options: HandlerOpt
   const handleOther = createHandler(undefined, [otherPaths(handlers)], options);
   const findNormalized = (url: string): RequestHandler | undefined => {
     const path = normalizePath(url);
-    return path === undefined ? undefined : (handlers.get(path) ?? handlers.get(withoutId(path)));
+    if (path === undefined) return undefined;
+    return handlers.get(path) ?? handlers.get(withoutId(path)) ?? handlers.get(withoutInnerId(path));
   };
 
   return (request, response) => {
@@ -285,3 +286,4 @@ function normalizePath(target = ''): string | undefined {
 }
 
 const withoutId = (path: string): string => path.replace(/\/[^/]*$/, '/{id}');
+const withoutInnerId = (path: string): string => path.replace(/\/[^/]*(\/[^/]*)$/, '/{id}$1');

@@ -23,7 +23,7 @@ import type { FeedQuery } from './cache/feed.ts';
 import { PollCache, type RenderedPage } from './cache/poll-cache.ts';
 import type { Schedule } from './held-polls.ts';
 import { createHold, type HeldPollObserver, type VerifiedPage } from './hold.ts';
-import type { EndedPoll, PollRecorder, PollStore } from './store.ts';
+import type { EndedPoll, PollFacts, PollRecorder, PollStore } from './store.ts';
 
 /** The result of one request to the endpoint, for metrics. */
 export interface PollObservation {
@@ -143,7 +143,7 @@ export function createPollEndpoint(
     const token = ended.token ?? problem?.parts.token ?? problem?.parts.unverifiedToken;
     // A token that may only send leads is no consumer, and neither is a user who does not exist.
     if (!token || !hasTokenScope(token, 'leads:read') || status === 404) return;
-    if (status === 401) recorder.recordRefusedToken(token, clock());
+    if (status === 401) recorder.recordRefusedToken(token, clock(), toPollFacts(ended));
     else recorder.recordPoll(token, toEndedPoll(ended, payload, clock()));
   }
 
@@ -240,15 +240,29 @@ function feedLagMs({ query, page }: PollPayload): number | undefined {
 
 /** What the recorder of consumers needs to know about a request. */
 export function toEndedPoll(
-  { status, request, isComplete }: Pick<Exchange, 'status' | 'request' | 'isComplete'>,
+  ended: Pick<Exchange, 'status' | 'request' | 'isComplete'> & FactsOfExchange,
   payload: Pick<PollPayload, 'page' | 'query'> | undefined,
   at: number,
 ): EndedPoll {
-  if (!payload) return { at, status };
+  const { status, request, isComplete } = ended;
+  if (!payload) return { at, status, ...toPollFacts(ended) };
   const { query } = payload;
   const { scope, readAt, leads } = payload.page;
   // A 304 sends no body: its tag may be from a HEAD. If it is from a GET, that one was recorded.
   const isSent = status === 200 && request.method === 'GET' && isComplete;
   const isFull = leads.count >= query.limit;
-  return { at, status, page: { scope, since: query.since, readAt, leads, isFull, isSent } };
+  return {
+    at,
+    status,
+    page: { scope, since: query.since, readAt, leads, isFull, isSent },
+    ...toPollFacts(ended),
+  };
 }
+
+type FactsOfExchange = Partial<Pick<Exchange, 'problem' | 'durationMs' | 'waitedMs'>>;
+
+const toPollFacts = ({ problem, durationMs = 0, waitedMs }: FactsOfExchange): PollFacts => ({
+  code: problem?.code,
+  durationMs: durationMs - (waitedMs ?? 0),
+  heldMs: waitedMs,
+});

@@ -1,5 +1,6 @@
 /** What a poll needs of a database, and of the recorder of consumers. */
 
+import type { ProblemCode } from '@leadtap/contract';
 import type { VerifiedToken } from '../accounts/records.ts';
 import type { Account } from '../accounts/store.ts';
 import type { LeadRecord, LeadScope } from '../leads/record.ts';
@@ -101,8 +102,16 @@ export interface ChangeSource {
   onChanges(listener: ChangeListener): void;
 }
 
+/** For the log of a consumer. */
+export interface PollFacts {
+  readonly code?: ProblemCode | undefined;
+  /** Without the time that the poll was held. */
+  readonly durationMs?: number;
+  readonly heldMs?: number | undefined;
+}
+
 /** A poll that has ended. */
-export interface EndedPoll {
+export interface EndedPoll extends PollFacts {
   readonly at: number;
   readonly status: number;
   /** The page that answered it; absent if a check failed or the page could not be read. */
@@ -124,7 +133,7 @@ export interface PollRecorder {
   /** The poll waits for a lead until this time at most. */
   recordWait(token: VerifiedToken, at: number, until: number): void;
   /** A poll was refused with 401. The signature of the token may be invalid: it counts only if the token was issued here. */
-  recordRefusedToken(token: VerifiedToken, at: number): void;
+  recordRefusedToken(token: VerifiedToken, at: number, facts?: PollFacts): void;
   /** A poll was refused with 503: perhaps the database is unreachable. */
   recordUnavailable(at: number): void;
 }

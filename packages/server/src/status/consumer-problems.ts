@@ -382,7 +382,8 @@ export const describeExpiring: DescribeConsumer = (consumer, moment) => {
   };
 };
 
-const HOOK_FIXES = {
+/** Of a webhook that does not accept what is sent. */
+export const HOOK_FIXES = {
   leads: {
     disabled:
       'When the receiver works again, subscribe the same URL again: all leads that wait are then sent, in order.',

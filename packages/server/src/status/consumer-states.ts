@@ -1,5 +1,6 @@
 /** What the stored positions of consumers mean: who has a lead, and who has stopped polling. */
 import { setImmediate } from 'node:timers/promises';
+import { consumerIdOf, hookSubjectOf } from '../attempts/store.ts';
 import {
   type Consumer,
   type ConsumerKey,
@@ -49,6 +50,12 @@ export interface ListedConsumer extends ConsumerKey {
 /** Its webhook subscription, if that sends leads. */
 export const leadHookOf = ({ hook }: Pick<ListedConsumer, 'hook'>): ConsumerHook | undefined =>
   hook && sendsLeads(hook) ? hook : undefined;
+
+/** The public id of a consumer. A webhook that sends leads is one by itself. */
+export function publicIdOf(listed: ListedConsumer): string {
+  const id = leadHookOf(listed)?.id;
+  return id === undefined ? consumerIdOf(listed) : hookSubjectOf(id);
+}
 
 export const missedLeadsOf = ({ consumer, missedLeads = [] }: ListedConsumer): readonly number[] =>
   consumer?.missedLeads ?? missedLeads;

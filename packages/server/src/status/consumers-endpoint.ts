@@ -68,6 +68,7 @@ export function createConsumersEndpoint(options: ConsumersEndpointOptions): Call
         const status = toStatus(judged, now, staleAfterMs);
         const isHeld = (listed.consumer?.heldUntil ?? 0) > now;
         consumers.push({
+          id: status.key,
           name: status.name,
           tokenId: status.tokenId,
           isThisToken: status.tokenId === tokenId,

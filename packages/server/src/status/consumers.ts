@@ -1,7 +1,5 @@
 /** The consumers in the diagnosis: all are judged and counted, the most urgent are listed. */
-import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import { tokenKeyText } from '../accounts/token-key.ts';
 import { isSameConsumer, positionOf } from '../consumers/store.ts';
 import { hasEnded } from '../hooks/store.ts';
 import { CLIENT_CLOSED_REQUEST } from '../http/exchange.ts';
@@ -24,6 +22,7 @@ import {
   missedLeadsOf,
   pendingMsOfLeadHook,
   pendingOf,
+  publicIdOf,
 } from './consumer-states.ts';
 import { toEndedViewer, toViewerSource, type ViewerSource } from './coverage-pieces.ts';
 import {
@@ -146,14 +145,8 @@ export const toStatus = (
 ): ConsumerStatus => ({
   ...consumerFactsOf(listed, now, staleAfterMs),
   problems,
-  key: subjectKeyOf(listed),
+  key: publicIdOf(listed),
 });
-
-/** A hook that sends leads is a subject of its own. Its id is a secret. */
-function subjectKeyOf(listed: ListedConsumer): string {
-  const id = leadHookOf(listed)?.id;
-  return id === undefined ? tokenKeyText(listed) : createHash('sha256').update(id).digest('base64url');
-}
 
 export interface Judged {
   readonly listed: ListedConsumer;

@@ -169,6 +169,10 @@ function hintOf(sender: SenderStatus, code: ProblemCode, fields: readonly string
   }
 }
 
+/** For the user, about one refusal. */
+export const userHintOf = (sender: SenderStatus, code: ProblemCode, fields: readonly string[]): string =>
+  hintOf(sender, code, fields).userFix;
+
 function contactHint(sender: SenderStatus): Hint {
   const cause = 'No name, e-mail address or phone number was found in its answers.';
   return {

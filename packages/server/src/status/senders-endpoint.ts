@@ -8,11 +8,12 @@ import {
   createIdentification,
   type IdentificationOptions,
 } from '../http/identify.ts';
+import type { PollingUser } from '../leads/access.ts';
 import { systemClock, toIso } from '../lib/clock.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Facts, SenderProblem, SenderStatus } from './report.ts';
 import { describeSender } from './sender-problems.ts';
-import { readSenders, type SenderSources } from './senders.ts';
+import { readSenders, type SenderSelection, type SenderSources } from './senders.ts';
 import { agoOf } from './sentences.ts';
 
 export interface SendersEndpointOptions extends IdentificationOptions, RefusalObserver {
@@ -30,10 +31,7 @@ export function createSendersEndpoint(options: SendersEndpointOptions): CallerEn
   async function list(exchange: Exchange, { user }: Caller) {
     await flushUser(user.id);
     const now = clock();
-    const { companyId } = user;
-    const selection =
-      user.accessLevel === 'COMPANY' ? { companyId } : { userId: user.id, ownCompanyId: companyId };
-    const { listed } = await readSenders(store, () => now, selection);
+    const { listed } = await readSenders(store, () => now, senderSelectionOf(user));
     const moment = { generatedAt: toIso(now) };
     const senders = listed.map((sender) => toWire(sender, moment));
     return jsonPayload(exchange, 200, { senders } satisfies Senders);
@@ -47,6 +45,10 @@ export function createSendersEndpoint(options: SendersEndpointOptions): CallerEn
     observe: ({ problem }) => observeRefusal?.(problem?.parts.violatedPolicies ?? []),
   };
 }
+
+/** The senders that a user may see. */
+export const senderSelectionOf = ({ id, accessLevel, companyId }: PollingUser): SenderSelection =>
+  accessLevel === 'COMPANY' ? { companyId } : { userId: id, ownCompanyId: companyId };
 
 function toWire(sender: SenderStatus, moment: Pick<Facts, 'generatedAt'>): WireSender {
   const { id, name, tokenId, source, lastRequestAt, lastAcceptedAt, lastRefusal } = sender;

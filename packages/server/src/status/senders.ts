@@ -1,9 +1,9 @@
 /** The senders in the diagnosis: all are judged and counted, the most urgent are listed. */
-import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { PROBLEMS } from '@leadtap/contract';
 import type { AccountStore } from '../accounts/store.ts';
 import { tokenKeyText } from '../accounts/token-key.ts';
+import { senderIdOf } from '../attempts/store.ts';
 import { dayOf, firstDayOf } from '../intake/merge-senders.ts';
 import {
   type ListedSender,
@@ -38,7 +38,7 @@ export interface SenderSources {
   readonly findToken: AccountStore['findToken'];
 }
 
-interface SenderSelection extends Pick<SenderQuery, 'companyId' | 'userId'> {
+export interface SenderSelection extends Pick<SenderQuery, 'companyId' | 'userId'> {
   /** With `userId`: the company of the user. */
   readonly ownCompanyId?: string | undefined;
   /** `LEADTAP_INTAKE=off`. Default: false. */
@@ -107,10 +107,6 @@ export async function readSenders(
   return { recorded: !selection.isIntakeOff, total, problems, listed };
 }
 
-/** Does not change, and tells nothing about the token. */
-const publicIdOf = (sender: ListedSender): string =>
-  createHash('sha256').update(tokenKeyText(sender)).digest('base64url').slice(0, 16);
-
 interface Moment {
   readonly now: number;
   readonly isIntakeOff: boolean;
@@ -123,7 +119,7 @@ function toStatus(sender: ListedSender, kept: RefusedSummary | undefined, moment
   const days = sender.days.filter(([day]) => day >= firstDay);
   const refused = refusedOf(sender, kept, now);
   return {
-    id: publicIdOf(sender),
+    id: senderIdOf(sender),
     ...{ name, tokenId, userId, companyId, source },
     tokenExpiresAt: toIsoOrNull(sender.tokenExpiresAt),
     lastRequestAt: toIso(sender.lastRequestAt),

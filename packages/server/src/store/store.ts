@@ -3,6 +3,7 @@
  * its adapters, and `packages/store-conformance` is the test suite that both pass.
  */
 import type { AccountStore } from '../accounts/store.ts';
+import type { AttemptStore } from '../attempts/store.ts';
 import type { ConsumerStore } from '../consumers/store.ts';
 import type { HookStore } from '../hooks/store.ts';
 import type { SenderStore } from '../intake/sender-store.ts';
@@ -21,6 +22,8 @@ export interface StoreStatus {
 export interface Store extends AccountStore, IntakeStore, LeadStore {
   /** Who polls, and how far each has come. */
   readonly consumers: ConsumerStore;
+  /** The log of each of them, and of webhooks and senders. */
+  readonly attempts: AttemptStore;
   /** Who sends leads. */
   readonly senders: SenderStore;
   /** Webhook subscriptions. */

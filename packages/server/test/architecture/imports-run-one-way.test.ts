@@ -15,6 +15,7 @@ const FLOORS = [
   ['poll', 'find'],
   ['http'],
   ['leads'],
+  ['attempts'],
   ['accounts', 'limits', 'config'],
   ['sql'],
   ['lib'],

@@ -44,6 +44,7 @@ it('a poll is listed at once, with its token and its positions, and only to its 
   });
   expect(consumers).toEqual([
     {
+      id: expect.any(String),
       name: null,
       tokenId: 'zapier',
       isThisToken: false,

@@ -1,4 +1,5 @@
 import { createAccountStore } from '../../accounts/sql.ts';
+import { createAttemptStore } from '../../attempts/sql.ts';
 import { createConsumerStore } from '../../consumers/sql.ts';
 import { createHookStore } from '../../hooks/sql.ts';
 import { createRefusedLeadStore } from '../../intake/refused-sql.ts';
@@ -83,6 +84,7 @@ function createStore(database: Database, options: PostgresOptions): Store {
     ...createLeadLists(sql, toLeadRecord),
     removal: createRemoval(sql, (full = false) => vacuum(database, full)),
     consumers: createConsumerStore(sql),
+    attempts: createAttemptStore(sql),
     senders: createSenderStore(sql),
     hooks: { ...createHookStore(sql, toLeadRecord), readLead: createReadLead(database) },
     refusedLeads: createRefusedLeadStore(sql),

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { createAccountStore } from '../../accounts/sql.ts';
+import { createAttemptStore } from '../../attempts/sql.ts';
 import { createConsumerStore } from '../../consumers/sql.ts';
 import { createHookStore } from '../../hooks/sql.ts';
 import { createRefusedLeadStore } from '../../intake/refused-sql.ts';
@@ -257,6 +258,7 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
       read(({ leads: { lookup } }) => batch.map((lead) => planLead(lead, lookup, writeOptions))),
     ...createLeadLists(sql, decodeLead),
     consumers: createConsumerStore(sql),
+    attempts: createAttemptStore(sql),
     senders: createSenderStore(sql),
     hooks: createHookStore(sql, decodeLead),
     refusedLeads: createRefusedLeadStore(sql),

@@ -1,6 +1,7 @@
 /** The tables of both stores, the checksums that compare them, and the values that PostgreSQL cannot store. */
 import { createHash } from 'node:crypto';
 import { toUSVString } from 'node:util';
+import { ATTEMPTS as ATTEMPT_TABLE } from '../../attempts/sql.ts';
 import { MOVED_LEADS as MOVED_TABLE, RECEIVED_LEADS as RECEIVED_TABLE } from '../../consumers/moved-leads.ts';
 import { CONSUMERS as CONSUMER_TABLE } from '../../consumers/sql.ts';
 import { HOOKS as HOOK_TABLE } from '../../hooks/sql.ts';
@@ -94,6 +95,9 @@ const RECEIVED_LEADS = defineTable('received_leads', RECEIVED_TABLE.key, [], col
 /** Copied after the leads, like consumers: its rows change with every request. */
 const SENDERS = defineTable('senders', ['user_id', 'token_id'], [], columnTypesOf(SENDER_TABLE));
 
+/** Copied after the leads, like consumers. */
+const ATTEMPTS = defineTable('attempts', ATTEMPT_TABLE.key, [], columnTypesOf(ATTEMPT_TABLE));
+
 /** Copied after the leads, like consumers: its rows change with every event. */
 const HOOKS = defineTable('hooks', ['id'], [], columnTypesOf(HOOK_TABLE));
 
@@ -118,7 +122,18 @@ export const USERS = defineTable(
 export const TABLES: readonly Table[] = [
   ...[COMPANIES, STATUSES, BRANCHES, DEPARTMENTS],
   ...[ISSUED_TOKENS, REVOKED_TOKENS, ERASED_LEADS],
-  ...[LEADS, MOVED_LEADS, RECEIVED_LEADS, IDEMPOTENCY_KEYS, CONSUMERS, SENDERS, HOOKS, REFUSED_LEADS, USERS],
+  ...[
+    LEADS,
+    MOVED_LEADS,
+    RECEIVED_LEADS,
+    IDEMPOTENCY_KEYS,
+    CONSUMERS,
+    SENDERS,
+    HOOKS,
+    ATTEMPTS,
+    REFUSED_LEADS,
+    USERS,
+  ],
 ];
 
 export interface TableChecksum {

@@ -6,6 +6,7 @@ import { from as copyFrom } from 'pg-copy-streams';
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { isRevoked } from '../../../../store-conformance/src/sample.ts';
 import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
+import { attempt } from '../../../src/attempts/merge-attempts.ts';
 import { migratePostgres } from '../../../src/store/postgres/store.ts';
 import { openPostgresMoveTarget } from '../../../src/store/postgres/transfer-target.ts';
 import { untilChangesAreTracked } from '../../cache/support/change-tracking.ts';
@@ -155,6 +156,18 @@ describe('leadtap_service', () => {
     expect(await consumers.prune(0, Date.now())).toBe(1);
   });
 
+  test('can record, count up, list and prune attempts', async () => {
+    const { applyOrganisation, attempts } = await openAsService();
+    await applyOrganisation(ORGANISATION);
+    const failed = { subject: 's', userId: 'boss', attempts: [attempt('failed', 5, { status: 503 })] };
+    await attempts.record([failed]);
+    await attempts.record([failed]);
+    const query = { subject: 's', companyId: 'acme', limit: 10 };
+    expect((await attempts.list(query)).attempts).toMatchObject([{ status: 503, times: 2 }]);
+    await attempts.prune(6);
+    expect((await attempts.list(query)).attempts).toEqual([]);
+  });
+
   test('can record, list and prune senders', async () => {
     const { applyOrganisation, senders } = await openAsService();
     await applyOrganisation(ORGANISATION);
@@ -289,6 +302,7 @@ describe('leadtap_writer', () => {
         'consumers',
         'senders',
         'hooks',
+        'attempts',
         'refused_leads',
         'idempotency_keys',
         'moved_leads',

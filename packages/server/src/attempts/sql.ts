@@ -1,0 +1,204 @@
+/** The log in a database. */
+import {
+  AFTER_ALL_MS,
+  type Dialect,
+  isStorable,
+  lock,
+  query,
+  queryInChunks,
+  type SqlDatabase,
+  type SqlTask,
+  selectFields,
+  type Table,
+  type TaskOptions,
+} from '../sql/sql.ts';
+import { mergeEqual, NO_FACTS } from './merge-attempts.ts';
+import {
+  type Attempt,
+  type AttemptStore,
+  MAX_ATTEMPTS,
+  MAX_ATTEMPTS_OF_COMPANY,
+  type SubjectAttempts,
+} from './store.ts';
+
+interface StoredAttempt {
+  readonly subject: string;
+  readonly at: number;
+  readonly companyId: string;
+  readonly kind: Attempt['kind'];
+  readonly reason: string | null;
+  /** JSON of the rest, without what is null. */
+  readonly details: string;
+}
+
+export const ATTEMPTS: Table<StoredAttempt> = {
+  name: 'attempts',
+  key: ['subject', 'at'],
+  types: { subject: 'text', at: 'time', companyId: 'text', kind: 'text', reason: 'text', details: 'text' },
+};
+
+type NewRow = Omit<StoredAttempt, 'companyId'> & { readonly userId: string };
+
+const NEW_ROW: Table<NewRow>['types'] = {
+  ...{ subject: 'text', at: 'time', userId: 'text', kind: 'text', reason: 'text', details: 'text' },
+};
+const SUBJECT = { subject: 'text' } as const;
+const COMPANY = { companyId: 'text' } as const;
+const ROW_KEY = { subject: 'text', at: 'time' } as const;
+
+const SELECTED = selectFields(ATTEMPTS.types, 'a');
+const ofSubject = (condition: string): string => `
+  SELECT ${SELECTED} FROM leadtap.attempts AS a
+   WHERE a.subject = $1 AND a.company_id = $2 AND a.at ${condition}`;
+const LIST = ofSubject('< leadtap.from_ms($3) ORDER BY a.at DESC LIMIT $4');
+const LIST_NEWER = ofSubject('>= leadtap.from_ms($3) ORDER BY a.at LIMIT 1');
+
+const COMPANIES = 'SELECT id AS "companyId" FROM leadtap.companies WHERE id > $1 ORDER BY id LIMIT $2';
+const DELETE_OLD = 'DELETE FROM leadtap.attempts WHERE company_id = $1 AND at < leadtap.from_ms($2)';
+
+const timeOf = (which: string, limit: string): string => `
+  SELECT b.at AS value FROM leadtap.attempts AS b WHERE ${which} ORDER BY b.at DESC LIMIT 1 OFFSET ${limit}`;
+
+export const prepareAttempts = (dialect: Dialect) => ({
+  newest: {
+    sql: `
+      SELECT ${SELECTED} FROM ${dialect.eachRow(SUBJECT)} AS k
+        ${dialect.joinValues(timeOf('b.subject = k.subject', '0'), 'n')}
+        JOIN leadtap.attempts AS a ON a.subject = k.subject AND a.at = n.value`,
+    fields: Object.keys(SUBJECT),
+  },
+  remove: {
+    sql: `
+      DELETE FROM leadtap.attempts
+       WHERE (subject, at) IN (SELECT k.subject, k.at FROM ${dialect.eachRow(ROW_KEY)} AS k)`,
+    fields: Object.keys(ROW_KEY),
+  },
+  insert: {
+    sql: `
+      INSERT INTO leadtap.attempts (subject, at, company_id, kind, reason, details)
+      SELECT r.subject, r.at, u.company_id, r.kind, r.reason, r.details
+        FROM ${dialect.eachRow(NEW_ROW)} AS r JOIN leadtap.users AS u ON u.id = r."userId" WHERE true
+          ON CONFLICT (subject, at) DO NOTHING`,
+    fields: Object.keys(NEW_ROW),
+  },
+  trim: {
+    sql: `
+      DELETE FROM leadtap.attempts WHERE (subject, at) IN (
+        SELECT a.subject, a.at FROM ${dialect.eachRow(SUBJECT)} AS k
+          ${dialect.joinValues(timeOf('b.subject = k.subject', String(MAX_ATTEMPTS)), 'n')}
+          JOIN leadtap.attempts AS a ON a.subject = k.subject AND a.at <= n.value)`,
+    fields: Object.keys(SUBJECT),
+  },
+  trimCompany: {
+    sql: `
+      DELETE FROM leadtap.attempts WHERE (subject, at) IN (
+        SELECT a.subject, a.at FROM ${dialect.eachRow(COMPANY)} AS k
+          ${dialect.joinValues(timeOf('b.company_id = k."companyId"', String(MAX_ATTEMPTS_OF_COMPANY)), 'n')}
+          JOIN leadtap.attempts AS a ON a.company_id = k."companyId" AND a.at <= n.value)`,
+    fields: Object.keys(COMPANY),
+  },
+  removeSubjects: `DELETE FROM leadtap.attempts WHERE ${dialect.isIn('subject', '$1')}`,
+});
+
+export type AttemptStatements = ReturnType<typeof prepareAttempts>;
+
+/** "LTAA". Instances write one after the other. Taken after the locks of consumers and senders. */
+const RECORD_LOCK = 0x4c544141;
+
+/** In the transaction of a batch. */
+export function* recordAttempts(sql: AttemptStatements, all: readonly SubjectAttempts[]): SqlTask<void> {
+  const bySubject = new Map<string, SubjectAttempts>();
+  for (const one of all) {
+    const known = bySubject.get(one.subject);
+    const attempts = known ? [...known.attempts, ...one.attempts] : one.attempts;
+    if (attempts.length > 0) bySubject.set(one.subject, { ...one, attempts });
+  }
+  if (bySubject.size === 0) return;
+  yield* lock('SELECT pg_advisory_xact_lock($1)', [RECORD_LOCK]);
+  const keys = [...bySubject.keys()].map((subject) => ({ subject }));
+  const newest = new Map<string, Attempt>();
+  for (const row of yield* queryInChunks<StoredAttempt>(sql.newest, keys))
+    newest.set(row.subject, toAttempt(row));
+  const removed: { readonly subject: string; readonly at: number }[] = [];
+  const added: NewRow[] = [];
+  for (const { subject, userId, attempts } of bySubject.values()) {
+    const stored = newest.get(subject);
+    const rows = mergeIntoNewest(stored, attempts);
+    if (stored && rows[0] !== stored) removed.push({ subject, at: stored.at });
+    for (const row of rows) if (row !== stored) added.push(toRow(subject, userId, row));
+  }
+  yield* queryInChunks(sql.remove, removed);
+  yield* queryInChunks(sql.insert, added);
+  yield* queryInChunks(sql.trim, keys);
+}
+
+/** The newest row, if there is one, then what follows it. */
+function mergeIntoNewest(stored: Attempt | undefined, attempts: readonly Attempt[]): readonly Attempt[] {
+  const rows = stored ? [stored] : [];
+  for (const next of attempts) {
+    const last = rows.at(-1);
+    const merged = last && mergeEqual(last, next);
+    if (merged) rows[rows.length - 1] = merged;
+    // Two rows of a subject have two times.
+    else rows.push(last?.at === next.at ? { ...next, at: next.at + 1 } : next);
+  }
+  return rows;
+}
+
+/** In the transaction that deletes what was observed of them. */
+export function* removeSubjects(sql: AttemptStatements, subjects: readonly string[]): SqlTask<void> {
+  if (subjects.length > 0) yield* query(sql.removeSubjects, [subjects]);
+}
+
+const NO_DETAILS: Readonly<Record<string, unknown>> = { ...NO_FACTS, times: 1 };
+
+function toRow(subject: string, userId: string, { at, kind, reason, ...rest }: Attempt): NewRow {
+  const details = Object.entries(rest).filter(
+    ([name, value]) => value !== NO_DETAILS[name] && !(Array.isArray(value) && value.length === 0),
+  );
+  const text = reason !== null && isStorable(reason) ? reason : null;
+  return { subject, userId, at, kind, reason: text, details: JSON.stringify(Object.fromEntries(details)) };
+}
+
+const toAttempt = ({ at, kind, reason, details }: StoredAttempt): Attempt => ({
+  ...{ ...NO_FACTS, firstAt: at, times: 1 },
+  ...JSON.parse(details),
+  ...{ at, kind, reason },
+});
+
+const SHORT: TaskOptions = { timeout: 'short' };
+const COMPANIES_PER_STEP = 20;
+
+export function createAttemptStore({ dialect, read, write }: SqlDatabase): AttemptStore {
+  const sql = prepareAttempts(dialect);
+  return {
+    record: (attempts) => write(() => recordAttempts(sql, attempts), SHORT),
+
+    async list({ subject, companyId, before, limit }) {
+      if (![subject, companyId].every(isStorable)) return { attempts: [], newer: undefined };
+      return read(function* () {
+        const at = before ?? AFTER_ALL_MS;
+        const rows = yield* query<StoredAttempt>(LIST, [subject, companyId, at, limit]);
+        const [newer] =
+          before === undefined ? [] : yield* query<StoredAttempt>(LIST_NEWER, [subject, companyId, before]);
+        return { attempts: rows.map(toAttempt), newer: newer && toAttempt(newer) };
+      }, SHORT);
+    },
+
+    /** Some companies in each transaction: SQLite answers no poll meanwhile. */
+    async prune(before) {
+      let after = '';
+      for (;;) {
+        const start = after;
+        const companies = await write(function* () {
+          const page = yield* query<{ companyId: string }>(COMPANIES, [start, COMPANIES_PER_STEP]);
+          for (const { companyId } of page) yield* query(DELETE_OLD, [companyId, before]);
+          yield* queryInChunks(sql.trimCompany, page);
+          return page;
+        }, SHORT);
+        after = companies.at(-1)?.companyId ?? '';
+        if (companies.length < COMPANIES_PER_STEP) return;
+      }
+    },
+  };
+}

@@ -1,0 +1,187 @@
+import { type Attempt, type Consumers, PROBLEMS, type Problem } from '@leadtap/contract';
+import { AttemptLog } from '@leadtap/contract/schemas';
+import { Errors } from 'typebox/value';
+import { expect, it, vi } from 'vitest';
+import { manualClock } from '../../../testing/harness/manual-clock.ts';
+import { startService, type TestService } from '../../../testing/harness/service.ts';
+import { client, iso } from '../consumers/support/consumers.ts';
+
+const get = async (service: TestService, token: string, path: string) =>
+  fetch(`${service.url}/automation/${path}`, { headers: { authorization: `Bearer ${token}` } });
+
+const readJson = async <Body>(response: Response): Promise<Body> => response.json() as Promise<Body>;
+
+async function idOf(service: TestService, token: string, tokenId: string): Promise<string> {
+  const { consumers } = await readJson<Consumers>(await get(service, token, 'consumers'));
+  return consumers.find((one) => one.tokenId === tokenId)?.id ?? '';
+}
+
+/** The log of a token of the boss. */
+async function logOf(service: TestService, tokenId: string, query = ''): Promise<Attempt[]> {
+  const token = await service.token('boss', { tokenId: 'reader' });
+  const response = await get(service, token, `consumers/${await idOf(service, token, tokenId)}/log${query}`);
+  expect(response.status).toBe(200);
+  expect(response.headers.get('cache-control')).toBe('no-store');
+  const body = await readJson<AttemptLog>(response);
+  expect([...Errors(AttemptLog, body)]).toEqual([]);
+  return body.log;
+}
+
+const shortOf = (log: readonly Attempt[]) =>
+  log.map(({ kind, times, leads, message }) => [kind, times, leads, message]);
+
+const NO_FACTS = { code: null, reason: null, nextTryAt: null, fields: [], fix: null };
+
+it('leads, refusals and the first success after them are entries, and empty polls a count', async () => {
+  const clock = manualClock();
+  const service = await startService({ clock });
+  const [start = 0] = await service.add({});
+  const flush = async () => service.service.recorder?.flush();
+  const zapier = await client(service, 'boss', 'zapier');
+  const firstAt = clock();
+  for (let count = 0; count < 3; count += 1) {
+    await zapier.poll(`since=${iso(start)}`);
+    await flush();
+    clock.advance(120_000);
+  }
+  const [first = 0, second = 0] = await service.add({}, {});
+  clock.advance(1000);
+  const leadsAt = clock();
+  await zapier.poll(`since=${iso(start)}`);
+  clock.advance(120_000);
+  await flush();
+  // The same leads once more are not new.
+  await zapier.poll(`since=${iso(start)}`);
+  await zapier.poll('since=yesterday');
+  clock.advance(1000);
+  await zapier.poll('since=yesterday');
+  await flush();
+  await zapier.poll('since=yesterday');
+  clock.advance(1000);
+  await zapier.poll(`since=${iso(second)}`);
+  await flush();
+  clock.advance(120_000);
+  await zapier.poll(`since=${iso(second)}`);
+  const log = await logOf(service, 'zapier');
+  const title = 'the query is not valid';
+  expect(shortOf(log)).toEqual([
+    ['empty', 1, 0, '1 poll without new leads'],
+    ['recovered', 1, 0, 'works again'],
+    ['refused', 3, 0, `400 ${title}, 3 times`],
+    ['empty', 1, 0, '1 poll without new leads'],
+    ['leads', 1, 2, '2 leads'],
+    ['empty', 3, 0, '3 polls without new leads'],
+  ]);
+  expect(log[2]).toMatchObject({
+    status: 400,
+    code: 'invalid-query',
+    fix: PROBLEMS['invalid-query'].integrator,
+  });
+  expect(log[4]).toMatchObject({
+    ...{ at: iso(leadsAt), firstAt: iso(leadsAt), times: 1, status: 200 },
+    ...{ since: iso(start), through: iso(second), heldMs: null, durationMs: expect.any(Number), ...NO_FACTS },
+  });
+  expect(first).toBeLessThan(second);
+  expect(log[5]).toMatchObject({ firstAt: iso(firstAt), at: iso(leadsAt - 1) });
+  expect(log[0]?.at).toBe(iso(clock()));
+});
+
+it('pages follow each other, and together have every entry once', async () => {
+  const clock = manualClock();
+  const service = await startService({ clock });
+  const zapier = await client(service, 'boss', 'zapier');
+  for (let count = 0; count < 4; count += 1) {
+    const since = iso(clock());
+    clock.advance(1000);
+    await service.add({});
+    clock.advance(1000);
+    await zapier.poll(`since=${since}`);
+    await service.service.recorder?.flush();
+    clock.advance(1000);
+    await zapier.poll(`since=${iso(clock())}`);
+    await service.service.recorder?.flush();
+    clock.advance(1000);
+  }
+  const whole = await logOf(service, 'zapier');
+  expect(whole).toHaveLength(8);
+  for (const limit of [1, 2, 3, 5]) {
+    const pages: Attempt[] = [];
+    for (;;) {
+      const before = pages.at(-1)?.at;
+      const page = await logOf(service, 'zapier', `?limit=${limit}${before ? `&before=${before}` : ''}`);
+      expect(page.length).toBeLessThanOrEqual(limit);
+      if (page.length === 0) break;
+      pages.push(...page);
+    }
+    expect(pages).toEqual(whole);
+  }
+});
+
+it('a client without since has an entry for new leads alone', async () => {
+  const clock = manualClock();
+  const service = await startService({ clock });
+  const [, second = 0] = await service.add({}, {});
+  const zapier = await client(service, 'boss', 'zapier');
+  const poll = async () => {
+    clock.advance(120_000);
+    await zapier.poll();
+    await service.service.recorder?.flush();
+  };
+  await poll();
+  await poll();
+  const [third = 0] = await service.add({});
+  await poll();
+  const log = await logOf(service, 'zapier');
+  expect(shortOf(log)).toEqual([
+    ['leads', 1, 1, '1 lead'],
+    ['empty', 1, 0, '1 poll without new leads'],
+    ['leads', 1, 2, '2 leads'],
+  ]);
+  expect(log[0]).toMatchObject({ since: iso(second), through: iso(third) });
+});
+
+it('refusals of a limit are one entry, whatever is between them', async () => {
+  const clock = manualClock();
+  const service = await startService({ clock });
+  const zapier = await client(service, 'boss', 'zapier');
+  for (let minute = 0; minute < 2; minute += 1) {
+    for (let count = 0; count < 103; count += 1) await zapier.poll(`since=${iso(clock())}`);
+    clock.advance(60_000);
+  }
+  expect(shortOf(await logOf(service, 'zapier'))).toEqual([
+    ['refused', 6, 0, '429 too many requests, 6 times'],
+    ['empty', 100, 0, '100 polls without new leads'],
+  ]);
+});
+
+it('a revoked and an expired token leave a refusal, and a held poll says how long it was held', async () => {
+  const service = await startService({});
+  const zapier = await client(service, 'boss', 'zapier');
+  const held = zapier.poll(`since=${iso(Date.now())}`, { headers: { prefer: 'wait=50' } });
+  const reader = await service.token('boss', { tokenId: 'reader' });
+  await vi.waitFor(async () => {
+    const { consumers } = await readJson<Consumers>(await get(service, reader, 'consumers'));
+    expect(consumers[0]?.message).toBe('at once: holds a poll');
+  });
+  await service.add({});
+  expect((await held).status).toBe(200);
+  await service.store.revokeToken('zapier');
+  await zapier.poll();
+  const [refused, leads] = await logOf(service, 'zapier');
+  expect(refused).toMatchObject({ kind: 'refused', status: 401, code: 'token-revoked' });
+  expect(leads).toMatchObject({ kind: 'leads', leads: 1, heldMs: expect.any(Number) });
+});
+
+it('the log of another user or of nothing is a 404', async () => {
+  const service = await startService({});
+  await (await client(service, 'boss', 'zapier')).poll();
+  const boss = await service.token('boss', { tokenId: 'reader' });
+  const id = await idOf(service, boss, 'zapier');
+  const other = await service.token('north-lead', { tokenId: 'other' });
+  expect((await get(service, other, `consumers/${id}/log`)).status).toBe(404);
+  expect((await get(service, boss, 'consumers/none/log')).status).toBe(404);
+  expect((await get(service, boss, `consumers/${id}`)).status).toBe(404);
+  const invalid = await get(service, boss, `consumers/${id}/log?before=now&limit=0`);
+  expect(invalid.status).toBe(400);
+  expect((await readJson<Problem>(invalid)).errors).toHaveLength(2);
+});
