@@ -17,8 +17,8 @@ interface WithHooks extends Setup {
 
 /** The id of the lead that a claimed hook is to send. */
 async function readId(hooks: HookStore, claimed: Hook, after: number): Promise<string | undefined> {
-  const lead = await hooks.readLead(claimed, after);
-  return lead && JSON.parse(renderLead(lead)).id;
+  const found = await hooks.readLead(claimed, after);
+  return found && JSON.parse(renderLead(found.lead)).id;
 }
 
 const checkHooks = (name: string, body: (setup: WithHooks) => Promise<void>): ConformanceCheck =>
@@ -108,7 +108,7 @@ export const hookChecks = [
           lastStatus: null,
         },
         ...{ failures: 0, failingSince: null, disabledAt: null },
-        ...{ notBefore: START, checkAt: START, remindAt: null },
+        ...{ notBefore: START, checkAt: START, remindAt: null, scopes: null },
       };
       assert.deepEqual(await hooks.subscribe(given, MAX), {
         kind: 'created',
@@ -204,7 +204,7 @@ export const hookChecks = [
           announcedThrough: START - 5,
           ...{ announcedSince: null, lastEventAt: START, lastStatus: 500 },
           ...{ failures: 0, failingSince: null, disabledAt: null },
-          ...{ notBefore: START + 50, checkAt: START + 60, remindAt: null },
+          ...{ notBefore: START + 50, checkAt: START + 60, remindAt: null, scopes: null },
         },
       });
       assert.deepEqual({ ...(await hooks.find('a')) }, outcome.kind === 'known' && outcome.hook);
@@ -860,7 +860,8 @@ export const hookChecks = [
       const scope = { level: 'COMPANY', companyId: 'acme' } as const;
       const { leads } = await store.readPage({ scope, since: 0, limit: 1 });
       const found = await hooks.readLead(one.hook, 0);
-      assert.deepEqual([found && renderLead(found)], leads.map(renderLead));
+      assert.deepEqual([found && renderLead(found.lead)], leads.map(renderLead));
+      assert.deepEqual(found?.scope, scope);
 
       await store.updateUser('boss', { accessLevel: 'BRANCH', branchId: 'south' });
       assert.equal(await read('boss'), '3');

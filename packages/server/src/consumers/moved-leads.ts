@@ -2,7 +2,7 @@
  * Leads that were moved to another branch or department. A trigger of the database records them in `moved_leads`, whichever program
  * moves them. A consumer that sees only that place may have passed such a lead before: it has the lead only if it got it since.
  */
-import { isInScope, type Place, unionVisibleLeads } from '../leads/access.ts';
+import { isInScope, type Place, type PollingUser, scopeOf, unionVisibleLeads } from '../leads/access.ts';
 import type { LeadScope } from '../leads/record.ts';
 import {
   BEFORE_ALL_MS,
@@ -13,7 +13,7 @@ import {
   type SqlTask,
   type Table,
 } from '../sql/sql.ts';
-import { placeOf } from './scopes.ts';
+import { includesScope, parseScopes, placeOf } from './scopes.ts';
 import type { ConsumerKey, MissedQuery, SentPage } from './store.ts';
 
 interface ReceivedLead {
@@ -62,14 +62,13 @@ export const prepareMovedLeads = (dialect: Dialect) => {
   ).join(' UNION ALL ');
   const positions = rows('$1', {
     ...{ number: 'integer', userId: 'text', tokenId: 'text', after: 'time', through: 'time' },
-    ...{ level: 'text', placeId: 'text' },
+    ...{ level: 'text', companyId: 'text', placeId: 'text' },
   });
   const missed = PLACES.map(
     ({ level, column, index }) => `
       SELECT m.created_at AS value FROM (
         SELECT n.company_id, n.created_at FROM leadtap.moved_leads AS n ${indexedBy(index)}
-         WHERE n.company_id = u.company_id AND n.${column} = coalesce(p."placeId", u.${column})
-           AND coalesce(p.level, u.access_level) = '${level}'
+         WHERE n.company_id = p."companyId" AND n.${column} = p."placeId" AND p.level = '${level}'
            AND n.created_at > p."after" AND n.created_at <= p.through
          ORDER BY n.created_at DESC LIMIT $2) AS m
        WHERE NOT EXISTS (
@@ -100,7 +99,11 @@ export const prepareMovedLeads = (dialect: Dialect) => {
          WHERE true ON CONFLICT DO NOTHING`,
     findMissed: `
       SELECT p.number, leadtap.to_ms(k.value) AS "createdAt"
-        FROM ${positions} AS p JOIN leadtap.users AS u ON u.id = p."userId" ${joinValues(missed, 'k')}`,
+        FROM ${positions} AS p ${joinValues(missed, 'k')}`,
+    findUsers: `
+      SELECT u.id, u.company_id AS "companyId", u.access_level AS "accessLevel", u.branch_id AS "branchId",
+             u.department_id AS "departmentId"
+        FROM leadtap.users AS u WHERE ${dialect.isIn('u.id', '$1')}`,
   };
 };
 
@@ -134,44 +137,88 @@ export function* recordReceived(
 /** Moved leads of each consumer that are examined at least. */
 const MIN_EXAMINED = 100;
 
-/** In the order of the queries, the newest lead of each first. */
-export function* findMissed(
-  sql: Statements,
-  queries: readonly MissedQuery[],
-  limit: number,
-): SqlTask<readonly (readonly number[])[]> {
-  const found = queries.map((): number[] => []);
-  if (queries.length === 0) return found;
-  const numbered = queries.map(({ scope, ...one }, number) => ({
-    ...{ ...one, number, after: one.after ?? BEFORE_ALL_MS },
-    ...{ level: scope?.level ?? null, placeId: scope ? placeOf(scope) : null },
-  }));
-  const rows = yield* query<NumberedLead>(sql.findMissed, [
-    JSON.stringify(numbered),
-    Math.max(MIN_EXAMINED, limit),
-  ]);
-  for (const { number, createdAt } of rows) found[number]?.push(createdAt);
-  return found.map((leads) => leads.sort((a, b) => b - a));
+/** Leads up to a position of a consumer that were not sent to it. The newest first. */
+export interface MissedLeads {
+  /** Moved since to where it could see them. */
+  readonly moved: readonly number[];
+  /** In places that its user may see now, and that it could not see then. */
+  readonly unseen: readonly number[];
 }
 
-export interface UnseenQuery extends Omit<MissedQuery, 'scope'> {
+export interface ScopedQuery extends MissedQuery {
+  /** What its user may see now. Undefined: nothing, or the user was removed. */
+  readonly now: LeadScope | undefined;
+}
+
+/** The leads of a query that were sent in this scope. */
+interface Part extends ScopedQuery {
+  /** In the list of queries. */
+  readonly index: number;
   /** Null: it is not known. */
   readonly scope: LeadScope | null;
 }
 
-/** The same for leads that the user may see now and that are not in the scope. The newest of each query are examined. */
-export function* findUnseen(
+function partsOf(query: ScopedQuery, index: number): Part[] {
+  const { scopes, now, after, through } = query;
+  const recorded = parseScopes(scopes);
+  const all = recorded.length > 0 || !now ? recorded : [{ after: null, scope: now }];
+  return all
+    .map(({ after: from, scope }, number) => ({
+      ...{ ...query, index, scope },
+      after: from === null ? after : Math.max(from, after ?? from),
+      through: Math.min(through, all[number + 1]?.after ?? through),
+    }))
+    .filter((part) => part.after === null || part.after < part.through);
+}
+
+/** In the order of the queries. Most of them need no statement: consumers of the whole company miss none. */
+export function* findMissed(
   sql: Statements,
-  queries: readonly UnseenQuery[],
+  queries: readonly ScopedQuery[],
+  limit: number,
+): SqlTask<readonly MissedLeads[]> {
+  const found = queries.map(() => ({ moved: [] as number[], unseen: [] as number[] }));
+  const parts = queries.flatMap(partsOf);
+  const examined = Math.max(MIN_EXAMINED, limit);
+  const rowsOf = (some: readonly Part[]): string =>
+    JSON.stringify(
+      some.map(({ userId, tokenId, after, through, scope }, number) => ({
+        ...{ number, userId, tokenId, after: after ?? BEFORE_ALL_MS, through },
+        ...(scope && { level: scope.level, companyId: scope.companyId, placeId: placeOf(scope) }),
+      })),
+    );
+  const places = parts.filter(({ scope }) => scope !== null && scope.level !== 'COMPANY');
+  if (places.length > 0)
+    for (const { number, createdAt } of yield* query<NumberedLead>(sql.findMissed, [
+      rowsOf(places),
+      examined,
+    ]))
+      found[places[number]?.index ?? -1]?.moved.push(createdAt);
+  const widened = parts.filter(({ scope, now }) => now && !includesScope(scope, now));
+  if (widened.length > 0)
+    for (const lead of yield* query<NumberedLead & Place>(sql.findVisible, [rowsOf(widened), examined])) {
+      const { scope = null, index = -1 } = widened[lead.number] ?? {};
+      if (scope === null || !isInScope(scope, lead)) found[index]?.unseen.push(lead.createdAt);
+    }
+  const newestFirst = (leads: readonly number[]) => [...leads].sort((a, b) => b - a);
+  return found.map(({ moved, unseen }) => ({ moved: newestFirst(moved), unseen: newestFirst(unseen) }));
+}
+
+type FoundUser = Omit<PollingUser, 'plan'>;
+
+/** The same, with what the users may see now. */
+export function* findMissedOfUsers(
+  sql: Statements,
+  queries: readonly MissedQuery[],
   limit: number,
 ): SqlTask<readonly (readonly number[])[]> {
-  const found = queries.map((): number[] => []);
-  if (queries.length === 0) return found;
-  const numbered = queries.map((one, number) => ({ ...one, number, after: one.after ?? BEFORE_ALL_MS }));
-  const values = [JSON.stringify(numbered), Math.max(MIN_EXAMINED, limit)];
-  for (const lead of yield* query<NumberedLead & Place>(sql.findVisible, values)) {
-    const scope = queries[lead.number]?.scope ?? null;
-    if (scope === null || !isInScope(scope, lead)) found[lead.number]?.push(lead.createdAt);
-  }
-  return found;
+  if (queries.length === 0) return [];
+  const ids = [...new Set(queries.map(({ userId }) => userId))];
+  const users = new Map((yield* query<FoundUser>(sql.findUsers, [ids])).map((user) => [user.id, user]));
+  const scoped = queries.map((one): ScopedQuery => {
+    const user = users.get(one.userId);
+    return { ...one, now: user && scopeOf(user) };
+  });
+  const missed = yield* findMissed(sql, scoped, limit);
+  return missed.map(({ moved, unseen }) => [...new Set([...moved, ...unseen])].sort((a, b) => b - a));
 }

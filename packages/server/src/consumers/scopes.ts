@@ -24,10 +24,6 @@ export const includesScope = (scope: LeadScope | null, other: LeadScope): boolea
   isSame(scope, other) ||
   (scope !== null && scope.level === 'COMPANY' && scope.companyId === other.companyId);
 
-/** Of the leads at this time. Undefined: no scope was recorded. */
-export const scopeAt = (scopes: readonly ScopeFrom[], createdAt: number): ScopeFrom | undefined =>
-  scopes.findLast(({ after }) => after === null || after < createdAt);
-
 /** The usual scopes: one for all times. Equal ones have equal texts, so that a write compares them and parses nothing. */
 export const formatOnly = (scope: LeadScope): string =>
   `["${scope.level}",${JSON.stringify(scope.companyId)},${JSON.stringify(placeOf(scope) ?? '')}]`;

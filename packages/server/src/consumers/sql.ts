@@ -19,15 +19,8 @@ import {
   type TaskOptions,
 } from '../sql/sql.ts';
 import { keepGapsWithLeads, mergePolls, startOfFirstPolls } from './merge-polls.ts';
-import {
-  findMissed,
-  findUnseen,
-  prepareMovedLeads,
-  recordReceived,
-  type UnseenQuery,
-} from './moved-leads.ts';
+import { findMissed, findMissedOfUsers, prepareMovedLeads, recordReceived } from './moved-leads.ts';
 import { attemptsOf } from './poll-attempts.ts';
-import { includesScope, parseScopes } from './scopes.ts';
 import {
   type Consumer,
   type ConsumerKey,
@@ -38,7 +31,6 @@ import {
   ENDED_TOKEN_MS,
   type Gap,
   MIN_DOWNTIME_MS,
-  type MissedQuery,
   type PollSummary,
   positionOf,
   REVOKED_KEPT_MS,
@@ -262,65 +254,35 @@ interface ListedRow extends StoredConsumer, Omit<PollingUser, 'id'> {
   readonly unconfirmedSince: number | null;
 }
 
-/** The newest first. */
-interface MissedLeads {
+interface ListedMissedLeads {
+  /** The newest first. */
   readonly leads: readonly number[];
   /** From before its first poll, in places that its user may see since: no loss. */
   readonly beforeStart: readonly number[];
 }
 
-/** Leads that were moved since, or that the consumer could not see when it passed them. Most consumers need no query. */
+/** Leads that were moved since, or that the consumer could not see when it passed them. */
 function* findMissedOf(
   sql: Statements,
   rows: readonly ListedRow[],
   maxLeads: number,
-): SqlTask<Map<ListedRow, MissedLeads>> {
-  const moved: (MissedQuery & { readonly row: ListedRow })[] = [];
-  const unseen: (UnseenQuery & { readonly row: ListedRow })[] = [];
-  for (const row of rows) {
-    const position = positionOf(row);
-    const scopes = parseScopes(row.scopes);
-    const now = scopeOf({ ...row, id: row.userId });
-    if (position === null || !now) continue;
-    const recorded = scopes.length > 0 ? scopes : [{ after: null, scope: now }];
-    for (const [index, { after, scope }] of recorded.entries()) {
-      const through = Math.min(position, recorded[index + 1]?.after ?? position);
-      const range = { row, userId: row.userId, tokenId: row.tokenId, after, through };
-      if (scope && scope.level !== 'COMPANY') moved.push({ ...range, scope });
-      if (!includesScope(scope, now)) unseen.push({ ...range, scope });
-    }
-  }
-  const found = new Map<ListedRow, MissedLeads>();
-  const addTo = (
-    part: keyof MissedLeads,
-    { row }: { readonly row: ListedRow },
-    leads: readonly number[] = [],
-  ): void => {
-    const known = found.get(row) ?? { leads: [], beforeStart: [] };
-    found.set(row, { ...known, [part]: [...new Set([...known[part], ...leads])].sort((a, b) => b - a) });
-  };
-  const missed = yield* findMissed(
-    sql.moved,
-    moved.map(({ row: _, ...one }) => one),
-    maxLeads,
+): SqlTask<Map<ListedRow, ListedMissedLeads>> {
+  const queries = rows.flatMap((row) => {
+    const { userId, tokenId, scopes } = row;
+    const through = positionOf(row);
+    return through === null
+      ? []
+      : [{ row, userId, tokenId, scopes, after: null, through, now: scopeOf(row) }];
+  });
+  const found = yield* findMissed(sql.moved, queries, maxLeads);
+  return new Map(
+    queries.map(({ row }, index) => {
+      const { moved = [], unseen = [] } = found[index] ?? {};
+      const isBeforeStart = (createdAt: number) => createdAt <= row.firstPollAt;
+      const leads = [...new Set([...moved, ...unseen.filter((createdAt) => !isBeforeStart(createdAt))])];
+      return [row, { leads: leads.sort((a, b) => b - a), beforeStart: unseen.filter(isBeforeStart) }];
+    }),
   );
-  for (const [index, one] of moved.entries()) addTo('leads', one, missed[index]);
-  const outside = yield* findUnseen(
-    sql.moved,
-    unseen.map(({ row: _, ...one }) => one),
-    maxLeads,
-  );
-  for (const [index, one] of unseen.entries()) {
-    const isBeforeStart = (createdAt: number) => createdAt <= one.row.firstPollAt;
-    const leads = outside[index] ?? [];
-    addTo(
-      'leads',
-      one,
-      leads.filter((createdAt) => !isBeforeStart(createdAt)),
-    );
-    addTo('beforeStart', one, leads.filter(isBeforeStart));
-  }
-  return found;
 }
 
 /** The count is null for a user who may see no lead. */
@@ -335,7 +297,7 @@ function toConsumer(
   {
     downtime,
     missed = { leads: [], beforeStart: [] },
-  }: { readonly downtime: Downtime | null; readonly missed: MissedLeads | undefined },
+  }: { readonly downtime: Downtime | null; readonly missed: ListedMissedLeads | undefined },
 ): Consumer {
   const { companyId, plan, accessLevel, branchId, departmentId, isRevoked, skippedLeads, ...rest } = row;
   const { name, tokenIssuedAt, pendingLeads, pendingSince, skippedSince, unconfirmedSince, ...stored } = rest;
@@ -430,7 +392,7 @@ export function createConsumerStore({ dialect, read, write }: SqlDatabase): Cons
       });
     },
 
-    findMissed: (queries, limit) => read(() => findMissed(sql.moved, queries, limit)),
+    findMissed: (queries, limit) => read(() => findMissedOfUsers(sql.moved, queries, limit)),
 
     async findPending({ userId, since, maxPendingLeads }) {
       if (!isStorable(userId)) return undefined;

@@ -153,8 +153,8 @@ export interface ConsumerQuery {
 
 /** A consumer, or a webhook that sends leads, whose id is then in place of the token's. */
 export interface MissedQuery extends ConsumerKey {
-  /** Where leads were sent from. Absent: from where the user may see them now. */
-  readonly scope?: LeadScope | undefined;
+  /** As in `ConsumerPosition`. Null: what the user may see now. */
+  readonly scopes: string | null;
   /** The leads after it are examined; null: all. */
   readonly after: number | null;
   /** Up to its position. */
@@ -178,8 +178,8 @@ export interface ConsumerStore {
     query: Pick<ConsumerQuery, 'maxPendingLeads'> & { readonly userId: string; readonly since: number },
   ): Promise<Pending | undefined>;
   /**
-   * For each query, the `createdAt` of the leads that were moved to where the user may see them, and that the consumer has not got since.
-   * The newest `limit` moved leads are examined, or 100. None for users who see the whole company: moves change nothing for them.
+   * For each query, the `createdAt` of the leads that were moved to where the consumer could see them, or that its user may see since a
+   * change of the access level, and that the consumer has not got since: the newest first. The newest `limit` leads are examined, or 100.
    */
   findMissed(queries: readonly MissedQuery[], limit: number): Promise<readonly (readonly number[])[]>;
   /** Deletes what is known of a consumer. If it polls again, it is a new one. Returns false if nothing was known. */

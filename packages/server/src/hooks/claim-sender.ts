@@ -5,7 +5,7 @@ import { type EventOptions, eventMessage, type HookMessage, leadMessage, postMes
 import type { Outage } from './outage.ts';
 import { PacedQueue } from './paced-queue.ts';
 import type { ResultWriter } from './result-writer.ts';
-import { type Outcome, type SentLeads, sinceOf } from './rules.ts';
+import { type Outcome, type SentLeads, scopesAfter, sinceOf } from './rules.ts';
 import type { DueHook, HookStore } from './store.ts';
 
 export interface ClaimSenderOptions extends EventOptions {
@@ -85,7 +85,10 @@ export class ClaimSender {
       const outcome = await next.response;
       if (outcome === 'aborted') return results.add(due, { accepted, end: { kind: 'sending' } });
       if (outcome.kind !== 'accepted') return results.add(due, { accepted, end: outcome });
-      accepted = { createdAt: next.createdAt, status: outcome.status };
+      const { createdAt: through, scope } = next;
+      const { createdAt: after, scopes } = accepted ?? { ...due.hook, createdAt: due.hook.announcedThrough };
+      const { status } = outcome;
+      accepted = { createdAt: through, status, scopes: scopesAfter(scopes, { after, through, scope }) };
       results.add(due, { accepted, end: { kind: 'sending' } });
       // So that no more leads are sent again after a crash while the database is slow.
       await results.waitForBatch();
@@ -95,10 +98,11 @@ export class ClaimSender {
   /** Begins the request of the first lead after this time, or after the position of the hook. */
   async #postLead({ due, mayBegin }: BegunClaim, after = due.hook.announcedThrough) {
     if (!mayBegin()) return 'time-over' as const;
-    const lead = await this.#options.store.readLead(due.hook, after);
-    if (!lead) return 'all-sent' as const;
+    const found = await this.#options.store.readLead(due.hook, after);
+    if (!found) return 'all-sent' as const;
     if (!mayBegin()) return 'time-over' as const;
-    return { createdAt: lead.createdAt, response: this.#post(due, leadMessage(due.hook, lead)) };
+    const { lead, scope } = found;
+    return { createdAt: lead.createdAt, scope, response: this.#post(due, leadMessage(due.hook, lead)) };
   }
 
   async #post(due: DueHook, message: HookMessage): Promise<Outcome | 'aborted'> {

@@ -36,7 +36,7 @@ const createHook = (
   announcedSince: hook.send === 'event' ? null : (since ?? start ?? 0),
   ...{ lastEventAt: null, lastStatus: null },
   ...{ failures: 0, failingSince: null, disabledAt: null },
-  ...{ notBefore: now, checkAt: now, remindAt: null },
+  ...{ notBefore: now, checkAt: now, remindAt: null, scopes: null },
 });
 
 /** Failures are forgotten only if they have disabled the hook, and `notBefore` never: it may be the end of a claim or of a backoff. */

@@ -1,4 +1,6 @@
 /** What follows from an attempt to send an event. Pure: time and randomness are parameters. */
+import { mergeScopes } from '../consumers/scopes.ts';
+import type { LeadScope } from '../leads/record.ts';
 import type { DueHook, Hook, HookProgress } from './store.ts';
 
 /** The result of one attempt. */
@@ -15,10 +17,27 @@ export type Outcome =
 /** `postponed`: nothing was sent. Too many events of the company are in flight, or the time of the claim was over. */
 export type ClaimResult = Outcome | { readonly kind: 'postponed' };
 
+export interface AcceptedLead {
+  readonly createdAt: number;
+  readonly status: number;
+  /** Of the hook, with this lead. */
+  readonly scopes: string | null;
+}
+
+/** The scopes of a hook when the lead at `through`, which follows the one at `after`, was read in this scope and accepted. */
+export const scopesAfter = (
+  scopes: string | null,
+  { after, through, scope }: { readonly after: number; readonly through: number; readonly scope: LeadScope },
+): string | null => {
+  const before = { scopes, gaps: [], confirmedThrough: after, deliveredThrough: after };
+  const sent = [{ after, through }];
+  return mergeScopes(before, { scope, sent, confirmedThrough: null, deliveredThrough: through });
+};
+
 /** What a claim of a hook that sends leads has come to. */
 export interface SentLeads {
   /** The last lead that the receiver has accepted. Undefined: there was none. */
-  readonly accepted?: { readonly createdAt: number; readonly status: number } | undefined;
+  readonly accepted?: AcceptedLead | undefined;
   /**
    * `sending`: the claim goes on. `time-over`: there may be more leads, and it has lasted long enough. `all-sent`: there is none left. Else
    * what has ended it.
@@ -106,7 +125,7 @@ export function progressAfterLeads(
   const { now } = context;
   const moved = accepted && {
     ...{ announcedThrough: accepted.createdAt, lastEventAt: now, lastStatus: accepted.status },
-    ...{ failures: 0, failingSince: null },
+    ...{ failures: 0, failingSince: null, scopes: accepted.scopes },
   };
   const hook = { ...due.hook, ...moved };
   switch (end.kind) {
@@ -148,6 +167,7 @@ function progressAfterSuccess(
     // For leads that came while the event was in flight.
     checkAt: now + PAUSE_MS,
     remindAt: hasConsumers && !isReminder(due) ? (remindAt ?? now + REMIND_AFTER_MS) : null,
+    scopes: hook.scopes,
   };
 }
 
@@ -178,6 +198,7 @@ function progressAfterFailure(hook: Hook, outcome: Outcome, { now, random }: Rul
     notBefore: now + Math.max(Math.min(waitMs, MAX_BACKOFF_OF_NEW_LEAD_MS), floorMs),
     checkAt: isDisabled ? null : now + waitMs,
     remindAt: hook.remindAt,
+    scopes: hook.scopes,
   };
 }
 

@@ -2,8 +2,9 @@
 
 import { PROFESSIONAL } from '../accounts/records.ts';
 import { prepareMovedLeads } from '../consumers/moved-leads.ts';
-import { selectVisibleLeads } from '../leads/access.ts';
+import { type PollingUser, scopeOf, selectVisibleLeads } from '../leads/access.ts';
 import type { LeadRecord } from '../leads/record.ts';
+import type { PageLead } from '../leads/render.ts';
 import type { StoredLeadRow } from '../leads/row.ts';
 import { joinNames, STORED_COLUMNS } from '../leads/sql.ts';
 import {
@@ -32,6 +33,7 @@ import {
   type HookProgress,
   type HookStore,
   isAcceptedKey,
+  type LeadToSend,
   type ListedHook,
   type SettledHook,
 } from './store.ts';
@@ -47,6 +49,7 @@ const PROGRESS: Table<HookProgress>['types'] = {
   notBefore: 'time',
   checkAt: 'time',
   remindAt: 'time',
+  scopes: 'text',
 };
 
 export const HOOKS: Table<StoredHook> = {
@@ -172,6 +175,23 @@ export const claimedHookSql = (now: string): string => `
   leadtap.hooks AS h JOIN leadtap.users AS u ON u.id = h.user_id AND u.company_id = h.company_id
  WHERE h.id = $1 AND h.not_before = leadtap.from_ms($2) AND u.plan = '${PROFESSIONAL}' AND NOT ${isTokenEnded(now)}`;
 
+/** What `toLeadToSend` needs of a user. */
+export const selectScope = (user: string): string => `
+  ${user}.company_id AS "companyOfUser", ${user}.access_level AS "accessLevel", ${user}.branch_id AS "branchOfUser",
+  ${user}.department_id AS "departmentOfUser"`;
+
+export interface ScopeColumns extends Pick<PollingUser, 'accessLevel'> {
+  readonly companyOfUser: string;
+  readonly branchOfUser: string | null;
+  readonly departmentOfUser: string | null;
+}
+
+export function toLeadToSend(lead: PageLead, columns: ScopeColumns): LeadToSend | undefined {
+  const { accessLevel, companyOfUser: companyId, branchOfUser: branchId } = columns;
+  const scope = scopeOf({ accessLevel, companyId, branchId, departmentId: columns.departmentOfUser });
+  return scope && { lead, scope };
+}
+
 /** The third value is the time after which the lead was created, the fourth is now. */
 function leadSql(dialect: Dialect): string {
   const key = selectVisibleLeads(
@@ -181,8 +201,8 @@ function leadSql(dialect: Dialect): string {
       `SELECT l.created_at FROM ${leads} AND l.created_at > leadtap.from_ms($3) ORDER BY l.created_at LIMIT 1`,
   );
   return `
-    SELECT ${STORED_COLUMNS}
-      FROM (SELECT u.company_id, ${key} AS created_at FROM ${claimedHookSql('leadtap.from_ms($4)')}) AS k
+    SELECT ${STORED_COLUMNS}, ${selectScope('k')}
+      FROM (SELECT u.company_id, u.access_level, u.branch_id, u.department_id, ${key} AS created_at FROM ${claimedHookSql('leadtap.from_ms($4)')}) AS k
       ${dialect.joinEach('leads', 'l', 'l.company_id = k.company_id AND l.created_at = k.created_at')}
       ${dialect.joinEach('companies', 'c', 'c.id = l.company_id')} ${joinNames(dialect)}`;
 }
@@ -323,8 +343,9 @@ export function createHookStore(
 
     readLead: ({ id, notBefore }, after) =>
       read(function* () {
-        const [row] = yield* query<StoredLeadRow>(sql.lead, [id, notBefore, after, yield* readNow()]);
-        return row && decode(row);
+        const values = [id, notBefore, after, yield* readNow()];
+        const [row] = yield* query<StoredLeadRow & ScopeColumns>(sql.lead, values);
+        return row && toLeadToSend(decode(row), row);
       }, SHORT),
 
     settle: (settled) => write(() => settle(settled), SHORT),

@@ -5,6 +5,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { HookSend } from '@leadtap/contract';
 import type { ConsumerKey } from '../consumers/store.ts';
+import type { LeadScope } from '../leads/record.ts';
 import type { PageLead } from '../leads/render.ts';
 
 /** What a subscription says. */
@@ -51,6 +52,8 @@ export interface HookProgress {
   readonly checkAt: number | null;
   /** If the consumer has not polled past `announcedThrough` by then, the leads since `announcedSince` are announced once more. */
   readonly remindAt: number | null;
+  /** Of a hook that sends leads: what its user could see, as in `ConsumerPosition`. Null: it has sent none, or it was not recorded. */
+  readonly scopes: string | null;
 }
 
 export interface Hook extends Omit<NewHook, 'since'>, HookProgress {
@@ -71,6 +74,12 @@ export interface DueHook {
   /** How far the consumer has polled. Null: it is not known. */
   readonly polledThrough: number | null;
   readonly claimedAt: number;
+}
+
+export interface LeadToSend {
+  readonly lead: PageLead;
+  /** What the user could see when it was read: other leads before it were passed. */
+  readonly scope: LeadScope;
 }
 
 export interface SettledHook {
@@ -205,7 +214,7 @@ export interface HookStore {
    * The first lead after this time that the user of a claimed hook may see now. Hook, token, user and lead are read in one snapshot.
    * Undefined also if the claim has ended, the hook was deleted, the token does not work any more, or the user may not poll.
    */
-  readLead(claimed: Hook, after: number): Promise<PageLead | undefined>;
+  readLead(claimed: Hook, after: number): Promise<LeadToSend | undefined>;
   /**
    * Stores the progress of claimed hooks. Their claims end, unless `notBefore` says that they go on. A claim that has ended meanwhile
    * stores nothing, and neither does one that would disable a hook that was subscribed again meanwhile. Returns how many it has stored.

@@ -11,7 +11,9 @@ export type PollingUser = Omit<User, 'email' | 'name'>;
  * lead without a branch is therefore visible at company level only. Undefined if the user has no branch or department for the
  * level: no access is the safe default.
  */
-export function scopeOf(user: PollingUser): LeadScope | undefined {
+export function scopeOf(
+  user: Pick<PollingUser, 'companyId' | 'accessLevel' | 'branchId' | 'departmentId'>,
+): LeadScope | undefined {
   const { companyId, branchId, departmentId } = user;
   switch (user.accessLevel) {
     case 'COMPANY':

@@ -62,11 +62,12 @@ export const missedLeadsOf = ({ consumer, missedLeads = [] }: ListedConsumer): r
 
 /** For the leads after one time and up to another. */
 export const missedQueryOf = (
-  listed: Pick<ListedConsumer, 'userId' | 'tokenId' | 'hook'>,
+  listed: Pick<ListedConsumer, 'userId' | 'tokenId' | 'hook' | 'consumer'>,
   after: number | null,
   through: number,
 ): MissedQuery => ({
   ...{ userId: listed.userId, tokenId: leadHookOf(listed)?.id ?? listed.tokenId },
+  scopes: (listed.consumer ?? leadHookOf(listed))?.scopes ?? null,
   ...{ after, through },
 });
 
@@ -319,7 +320,7 @@ async function findMissedOfHooks(
   for (let start = 0; start < hooks.length; start += CONSUMERS_PER_PAGE) {
     const page = hooks.slice(start, start + CONSUMERS_PER_PAGE);
     const queries = page.map((hook) =>
-      missedQueryOf({ ...hook, hook }, hook.announcedSince, hook.announcedThrough),
+      missedQueryOf({ ...hook, hook, consumer: undefined }, hook.announcedSince, hook.announcedThrough),
     );
     const missed = await consumers.findMissed(queries, limit);
     for (const [index, hook] of page.entries()) found.set(hook, missed[index] ?? []);

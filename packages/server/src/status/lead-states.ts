@@ -1,7 +1,6 @@
 /** Who may see a lead, and whether each of them has it. */
 import { type LeadState, leadStateOf } from '@leadtap/contract';
-import { parseScopes, scopeAt } from '../consumers/scopes.ts';
-import { isInScope, maySee } from '../leads/access.ts';
+import { maySee } from '../leads/access.ts';
 import type { StoredLead } from '../leads/record.ts';
 import {
   type ConsumerSources,
@@ -48,15 +47,10 @@ export async function findLeadConsumers(
         isMissed: false,
       });
     }
-    const queries = ofPage.map(({ listed }) => ({
-      ...missedQueryOf(listed, createdAt - 1, createdAt),
-      scope: scopeAt(parseScopes(listed.consumer?.scopes ?? null), createdAt)?.scope ?? undefined,
-    }));
+    const queries = ofPage.map(({ listed }) => missedQueryOf(listed, createdAt - 1, createdAt));
     const missed = await sources.consumers.findMissed(queries, 1);
     for (const [index, one] of ofPage.entries()) {
-      const passed = scopeAt(parseScopes(one.listed.consumer?.scopes ?? null), createdAt);
-      const isUnseen = passed !== undefined && (passed.scope === null || !isInScope(passed.scope, stored));
-      const isMissed = one.state !== 'waiting' && (isUnseen || missed[index]?.includes(createdAt));
+      const isMissed = one.state !== 'waiting' && missed[index]?.includes(createdAt);
       found.push(isMissed ? { ...one, state: 'skipped', isMissed } : one);
     }
   }

@@ -133,6 +133,7 @@ const HOOK: ConsumerHook = {
     tokenExpiresAt: null,
     isAllowed: true,
     failingSince: null,
+    scopes: null,
   },
   ...{
     announcedSince: null,

@@ -20,6 +20,7 @@ const CHECKSUMS = {
     '0008_scopes_of_consumers.sql': '650322e9954304d398c64039aa824aa62d65b6ba2c7dc9bcc54ad6084b5bfde4',
     '0009_names_of_hooks.sql': 'b9e62a4a983aa994e09aa2c5e8a5fa39d158992b3dab3dc6bc43bacf3b7c5d86',
     '0010_attempts.sql': '460646b5b9327a00e767636565a132bd2647ce3f0e660f0e8d5351e379ac3ec2',
+    '0011_scopes_of_hooks.sql': '98f16a5cc5b5c8975265e92a152f90165533806fa1c2436c410dc216786c982a',
   },
   postgres: {
     '0001_schema.sql': '3e39abd719d5b8123ec5b774cae4aed281039e0408686d4471bb7b667ebcd1fd',
@@ -33,6 +34,7 @@ const CHECKSUMS = {
     '0009_scopes_of_consumers.sql': 'ffa608b29e79d3b357f1ba031fa15bfac7adbfe22adc6f180c0cc35ce3ff405c',
     '0010_names_of_hooks.sql': '9c8823de82784c985abc7216f764a1a8691889b9e84372eb39cd338290bcdac3',
     '0011_attempts.sql': '7dc9764cd8a105119803d7f678014ccfab7261a02f2cd909fcceca5cf6ba9d18',
+    '0012_scopes_of_hooks.sql': '4f4bed7d382b97f649e3739023f28a8f3988b2bc22bc42c4bdb58cfd9e62bc33',
   },
 } as const;
 

@@ -784,6 +784,32 @@ export const SITUATIONS: readonly Situation[] = [
     },
   },
   {
+    name: 'the access of a user whose webhook sends leads was widened after a lead of another branch',
+    async setUp(world) {
+      const hook = await world.sendingHook('n8n', 'north-lead');
+      world.clock.advance(1000);
+      await world.send({ branchId: 'south' });
+      const { lead } = world;
+      world.clock.advance(1000);
+      await world.send({ branchId: 'north' });
+      await world.accepted(hook, 1);
+      await world.command('user set north-lead --access-level COMPANY');
+      world.lead = lead;
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      summary:
+        'n8n → HOST (user north-lead) may not have received 1 lead: it could not see it when it got later leads, because of a move or of its access level.',
+      problems: ['leads-skipped error'],
+      consumers: { 'n8n →': 'active error leads-skipped' },
+      lead: { n8n: 'skipped' },
+      alerts: [
+        'error: n8n → HOST (user north-lead) may not have received 1 lead: it could not see it when it got later leads, because of a move or of its access level.',
+      ],
+    },
+  },
+  {
     name: 'refused at the door: a field that does not exist',
     async setUp(world) {
       const make = await world.established('make');

@@ -1,8 +1,15 @@
 /** A service of its own for one situation, used through its public surface, and all that it claims afterwards. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Consumers, type Lead, leadStateOf, SENDERS_PATH, type Senders } from '@leadtap/contract';
-import { expect, onTestFinished } from 'vitest';
+import {
+  type Consumers,
+  type Lead,
+  leadStateOf,
+  SENDERS_PATH,
+  type Senders,
+  type SubscribedHook,
+} from '@leadtap/contract';
+import { expect, onTestFinished, vi } from 'vitest';
 import { type ManualClock, manualClock } from '../../../../testing/harness/manual-clock.ts';
 import {
   keyFileOf,
@@ -14,6 +21,7 @@ import { type Receiver, startReceiver } from '../../../../testing/integrations/h
 import type { StatusReport } from '../../../src/status/report.ts';
 import { RULES } from '../../../src/status/rules.ts';
 import { terminal } from '../../cli/terminal.ts';
+import { storedHook, subscribe } from '../../hooks/support/hooks.ts';
 import { readPage, readStatus, writePolls } from '../support/status.ts';
 
 export const MINUTE_MS = 60_000;
@@ -134,6 +142,22 @@ export class World {
     const client = await this.client(name, userId);
     await client.polls(7, everyMs);
     return client;
+  }
+
+  /** A webhook that sends leads to the receiver. */
+  async sendingHook(name: string, userId = 'boss'): Promise<SubscribedHook> {
+    const token = await this.token(name, userId);
+    return subscribe(this.service, token, `${this.receiver.url}/${name}`, undefined, 'lead');
+  }
+
+  /** Waits until the receiver has accepted so many leads, and the last one is stored as accepted by the hook. */
+  async accepted({ id }: SubscribedHook, leads: number): Promise<void> {
+    const { text } = await this.receiver.event(leads);
+    const { createdAt } = JSON.parse(text) as Lead;
+    await vi.waitFor(async () => {
+      this.clock.advance(100);
+      expect((await storedHook(this.service, id)).announcedThrough).toBe(Date.parse(createdAt));
+    });
   }
 
   /** Leads over HTTP: some, or one with these fields. */

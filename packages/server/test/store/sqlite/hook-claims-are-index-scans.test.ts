@@ -26,7 +26,7 @@ it('the leads that a hook sends are a range of one index', async () => {
     const times = { notBefore: 0, createdAt: 0, announcedThrough: 0, failures: 0 };
     const ids = { id: 'a', userId: 'boss', tokenId: null, tokenExpiresAt: null, keyId: null, name: null };
     const nothing = { announcedSince: null, lastEventAt: null, lastStatus: null };
-    const state = { failingSince: null, disabledAt: null, checkAt: null, remindAt: null };
+    const state = { failingSince: null, disabledAt: null, checkAt: null, remindAt: null, scopes: null };
     const hook = {
       ...times,
       ...ids,
