@@ -15,13 +15,14 @@ export interface ConfirmFlags {
 }
 
 /** For commands that delete: a script must say --yes. Called before anything is read. */
-export function requireConsent(command: string, flags: ConfirmFlags, context: CommandContext): void {
+export function requireConsent(
+  command: string,
+  flags: ConfirmFlags,
+  context: CommandContext,
+  fix = 'Add --yes to delete without a question, or --dry-run to see what would be deleted.',
+): void {
   if (flags.yes || flags.dryRun || isInteractive(context)) return;
-  throw new Failure(
-    'usage',
-    `${command} asks before it deletes, and there is no terminal to ask on`,
-    'Add --yes to delete without a question, or --dry-run to see what would be deleted.',
-  );
+  throw new Failure('usage', `${command} asks before it deletes, and there is no terminal to ask on`, fix);
 }
 
 /** Ends the command if the person does not agree. */

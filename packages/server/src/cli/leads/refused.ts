@@ -323,7 +323,7 @@ function describeRefusal(
 }
 
 const describeFix = (failed: number): string =>
-  `${countRequests(failed)} refused again and still kept. To rename a field, add --map OLD=FIELD; to see a body, run \`leadtap leads refused show ID\`; to delete a request, \`leadtap leads refused delete ID\`.`;
+  `${countRequests(failed)} refused again and still kept. To rename a field, add --map OLD=FIELD, such as branchId=customFields.branch for a branch that does not exist; to see a body, run \`leadtap leads refused show ID\`; to delete a request, \`leadtap leads refused delete ID\`.`;
 
 interface DeleteFlags extends Selection, ConfirmFlags {}
 
@@ -337,17 +337,19 @@ async function deleteRefused(
     const unkept = flags.all ? await findUnkept(store, clock(), flags) : [];
     const ids = await selectIds(store, given, flags, unkept);
     if (!flags.all) await requireIds(store, ids);
-    const others =
-      unkept.length === 0
-        ? ''
-        : `${formatCount(sumUnkept(unkept))} that ${sumUnkept(unkept) === 1 ? 'is' : 'are'} not kept`;
+    const count = sumUnkept(unkept);
     if (flags.all && ids.length > 0) {
-      requireConsent('leads refused delete --all', flags, context);
-      const also = others && `, and forget ${others}`;
-      await confirmOrStop(`Delete ${countRequests(ids.length)} for good${also}?`, flags, context);
+      const fix = 'Add --yes to delete without a question. `leadtap leads refused list` shows the requests.';
+      requireConsent('leads refused delete --all', flags, context, fix);
+      await confirmOrStop(`Delete ${countRequests(ids.length)} for good?`, flags, context);
     }
     const removed = await store.refusedLeads.remove(ids);
     await store.senders.clearUnkept(unkept);
-    await writeLine(stdout, `${countRequests(removed)} deleted${others && `, and ${others} forgotten`}`);
+    await writeLine(stdout, `${countRequests(removed)} deleted`);
+    if (count > 0)
+      await writeLine(
+        stdout,
+        `${formatCount(count)} more ${count === 1 ? 'was not kept: it is' : 'were not kept: they are'} no longer reported`,
+      );
   });
 }
