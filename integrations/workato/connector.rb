@@ -172,7 +172,7 @@
           { name: 'companyName', label: 'Company' },
           { name: 'branchName', label: 'Branch' },
           { name: 'departmentName', label: 'Department' },
-          { name: 'automation_trigger_id', label: 'Trigger ID' },
+          { name: 'automation_trigger_id', label: 'Unique ID' },
           { name: 'automation_created_at', label: 'Received at', type: 'date_time' }
           # end: lead fields
         ]

@@ -70,10 +70,10 @@ describe('any URL', () => {
     const { origin, url, received } = await startReceiver();
     const service = await startIntake({ env: { LEADTAP_HOOK_HOSTS: origin } });
     const page = await openAnyUrl(service);
-    await page.getByText('Subscribe an address, then').waitFor();
+    await page.getByText('Paste an address, then').waitFor();
     await expectEveryLook(page);
     await subscribe(page, url);
-    await page.getByText('Subscribed.').waitFor();
+    await page.getByText('Connected.').waitFor();
     const secret = await page.locator('.secret code').first().innerText();
     expect(secret).toMatch(/^whsec_/);
     await box(page).getByText(new URL(url).host).first().waitFor();
@@ -92,7 +92,7 @@ describe('any URL', () => {
     await page.getByRole('link', { name: 'Any URL' }).click();
     await box(page).getByRole('button', { name: 'Unsubscribe' }).click();
     await box(page).getByRole('button', { name: 'Really unsubscribe?' }).click();
-    await page.getByText('Subscribe an address, then').waitFor();
+    await page.getByText('Paste an address, then').waitFor();
     expect(await service.store.hooks.list({ limit: 10, now: Date.now() })).toEqual([]);
   });
 
@@ -110,7 +110,7 @@ describe('any URL', () => {
       const answered = page.waitForResponse(/\/automation\/hooks$/);
       await subscribe(page, `https://hooks.zapier.com/hooks/catch/${index}`);
       expect((await answered).status()).toBe(201);
-      await page.getByText('Subscribed.').waitFor();
+      await page.getByText('Connected.').waitFor();
     }
     await subscribe(page, 'https://hooks.zapier.com/hooks/catch/more');
     await page.getByText('The user has too many webhook subscriptions.').waitFor();

@@ -17,8 +17,10 @@ import { openTab, type TabOptions } from './support/open-tab.ts';
 const PLATFORMS = platforms({ ...addressOf('https://leads.example.com'), hasHooks: true, version: VERSION });
 
 /** Those that are shown at first: of the webhook, of the installation, and of the first way. */
+const PASTE = { text: 'Paste it here, and choose Subscribe.' };
+
 const stepsOf = ({ webhook, setup, ways }: Platform) => [
-  ...(webhook ? [...webhook.before, ...webhook.after] : []),
+  ...(webhook ? [...webhook.before, PASTE, ...webhook.after] : []),
   ...setup,
   ...ways[0].steps,
 ];
@@ -77,7 +79,9 @@ describe('Connect', () => {
     const main = page.getByRole('main');
     await main.getByRole('heading', { name: 'Without an app' }).waitFor();
     await main.getByText('choose Webhooks by Zapier and the event Catch Hook').waitFor();
-    await main.getByLabel('Webhook URL of Zapier').waitFor();
+    const paste = main.getByRole('listitem').filter({ hasText: PASTE.text });
+    await paste.getByLabel('Webhook URL of Zapier').waitFor();
+    expect(await page.evaluate(`document.querySelector('.hook-form').closest('ol').start`)).toBe(2);
     expect(await main.getByText('New Lead (Instant)').isVisible()).toBe(false);
     await main.getByText('With the app').click();
     await main.getByText('The app is better if').waitFor();
@@ -316,7 +320,9 @@ describe('whether it works', () => {
     await expectEveryLook(page);
     expect(await n8n.poll('limit=0')).toBe(400);
     await checkNow(page);
-    await box(page).getByText('refused with 400').waitFor();
+    await box(page)
+      .getByText(/refused.*400/)
+      .waitFor();
     expect(await isGreen(page)).toBe(false);
     expect(await n8n.poll()).toBe(200);
     await checkNow(page);

@@ -1,11 +1,30 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { startService } from '../../testing/harness/service.ts';
+import { addressOf, platforms } from '../src/connect/platforms.ts';
 import { openTab } from './support/open-tab.ts';
 
 /** It reverses what follows it: `‮gpj.exe` is shown as `exe.jpg`. */
 const OVERRIDE = '\u202E';
 
+const BUILT = new URL('../../server/dist/console/console/', import.meta.url);
+
 describe('texts', () => {
+  it('have no words of the API where a person reads them', () => {
+    const built = readdirSync(BUILT)
+      .filter((name) => /^(index|platforms)-.*\.js(on)?$/.test(name))
+      .map((name) => readFileSync(new URL(name, BUILT), 'utf8'));
+    expect(built).toHaveLength(2);
+    expect(built.join().match(/\b2xx|refused with|trigger id|`detail` names/gi)).toBeNull();
+    const texts = platforms({ ...addressOf('https://leads.example.com'), hasHooks: true, version: '1.0.0' });
+    const sentences = texts.flatMap(({ webhook, setup, ways, notes }) => [
+      ...[...(webhook?.before ?? []), ...(webhook?.after ?? []), ...setup].map(({ text }) => text),
+      ...ways.flatMap(({ steps, result }) => [result, ...steps.map(({ text }) => text)]),
+      ...notes,
+    ]);
+    expect(sentences.join('\n')).not.toMatch(/\bposition\b|\bsubscribed\b|\bstale\b/i);
+  });
+
   it('are English in a browser of another language, dates included', async () => {
     const service = await startService();
     await service.add({ fields: { firstName: 'Eve', appointmentDateTime: Date.UTC(2100, 4, 3, 12, 30) } });

@@ -106,7 +106,7 @@ describe('a lead says who has it', () => {
     await addAda(service);
     const page = await openLead(service);
     expect(await textOf(page)).toEqual(['n8n 1 behind']);
-    expect(await open(page, 'n8n')).toMatch(/^n8n does not have it yet: .*refused with 400.*\. \w.+/);
+    expect(await open(page, 'n8n')).toMatch(/^n8n does not have it yet: .*refused.*400.*\. \w.+/);
     await expectEveryLook(page);
   });
 

@@ -282,7 +282,7 @@ const FIELDS = {
     nullable: false,
     column: 'automation_trigger_id',
     import: undefined,
-    label: 'Trigger ID',
+    label: 'Unique ID',
     description: 'Unique identifier of this trigger. Never changes: use it to drop duplicates.',
     sample: '019ca9d2-8f40-7c1e-9d55-0c3f6a1be7d4',
   },

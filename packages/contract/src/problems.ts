@@ -214,7 +214,7 @@ export const PROBLEMS = {
       'name-not-valid': `The \`name\` is not a text of 1 to ${MAX_HOOK_NAME_LENGTH} characters without control characters.`,
     },
     meaning: `The \`url\` is not a plain https URL of at most ${MAX_HOOK_URL_LENGTH.toLocaleString('en')} characters (without a user, a fragment and a port), \`since\` is not an ISO 8601 date-time, or is in the future although leads are sent, \`send\` is neither \`event\` nor \`lead\`, or \`name\` is not a text of 1 to ${MAX_HOOK_NAME_LENGTH} characters.`,
-    integrator: 'Correct the field that `detail` names.',
+    integrator: 'The answer says what is wrong: correct it, and send the subscription again.',
     operator:
       'To allow http, another port or an IP address, add the whole origin to `LEADTAP_HOOK_HOSTS`, such as `http://127.0.0.1:5678`.',
   },

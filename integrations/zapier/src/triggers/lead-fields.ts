@@ -107,7 +107,7 @@ export const LEAD_FIELDS: PlainOutputField[] = [
   },
   {
     key: 'automation_trigger_id',
-    label: 'Trigger ID',
+    label: 'Unique ID',
     primary: true,
   },
   {

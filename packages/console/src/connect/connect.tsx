@@ -138,9 +138,9 @@ function Guide({ tile }: { readonly tile: Tile }): JSX.Element {
 }
 
 function noPollText(name: string, guide: Platform | undefined): string {
-  if (name === ANY_URL.name) return 'Subscribe an address, then send a test lead and see it arrive.';
+  if (name === ANY_URL.name) return 'Paste an address, then send a test lead and see it arrive.';
   const token = `the first poll with a token named “${name}”`;
-  return `Waiting for ${guide?.webhook ? `the address that you subscribe below, or for ${token}` : token}…`;
+  return `Waiting for ${guide?.webhook ? `the address that you paste below, or for ${token}` : token}…`;
 }
 
 const AnyUrl = () =>
@@ -168,8 +168,16 @@ function PlatformSteps({ tile, guide }: PlatformStepsProps): JSX.Element {
       <section>
         <h2>Without an app</h2>
         <StepList steps={webhook.before} />
-        {session.value && <HookForm name={name} label={webhook.label} />}
-        <StepList steps={webhook.after} start={webhook.before.length + 1} />
+        <ol class="steps" start={webhook.before.length + 1}>
+          <li>
+            <p>
+              Paste it here, and choose <b>Subscribe</b>.
+              {!session.value && ' For that, this page needs a token: see above.'}
+            </p>
+            {session.value && <HookForm name={name} label={webhook.label} />}
+          </li>
+        </ol>
+        <StepList steps={webhook.after} start={webhook.before.length + 2} />
       </section>
       <details class="app">
         <summary>With the app</summary>

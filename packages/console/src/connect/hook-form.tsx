@@ -58,7 +58,7 @@ export function HookForm({ name, label, isPrimary = false }: HookFormProps): JSX
         </div>
         <p id={`${id}-about`} class="faint">
           New leads from now on, each in a request of its own: the body is the lead. Each is sent until the
-          address answers 2xx, in order, so none is lost.
+          address accepts it, in order, so none is lost.
         </p>
       </form>
       <Lifetime url={url.value} />
@@ -110,8 +110,8 @@ function Secret({ state }: { readonly state: Subscription & { readonly kind: 'su
   return (
     <div class="secret">
       <p>
-        <b>{isNew ? 'Subscribed.' : 'This address was subscribed before.'}</b> Its secret, which this page
-        shows only now. A platform needs none; a program of yours checks with it that a request is of Leadtap.
+        <b>{isNew ? 'Connected.' : 'This address was connected before.'}</b> Its secret, which this page shows
+        only now. A platform needs none; a program of yours checks with it that a request is of Leadtap.
       </p>
       <p>
         <code>{hook.secret}</code> <CopyButton text={() => hook.secret}>Copy secret</CopyButton>

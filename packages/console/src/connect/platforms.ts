@@ -128,7 +128,7 @@ const zapier = ({ baseUrl, hasHooks }: Service): Guide => ({
     after: [
       { text: `${TEST_IT} In Zapier, choose *Test trigger*, add an action, and *Publish* the Zap.` },
       {
-        text: 'Before you switch the Zap off, unsubscribe: Zapier answers 200 then, too, and drops the leads.',
+        text: 'Before you switch the Zap off, choose *Unsubscribe* here: Zapier accepts the leads then, too, and drops them.',
       },
     ],
     app: 'The app is better if your Zapier plan has no webhooks, and offers custom fields by their names.',
@@ -226,7 +226,7 @@ const make = ({ baseUrl, hasHooks }: Service): Guide => {
     notes: [
       ...(hasHooks
         ? [
-            'Leads at once can come a second time, if Make does not confirm an event. Compare the *Trigger ID*, or choose the schedule, if that matters.',
+            'Leads at once can come a second time, if Make does not confirm an event. Compare the *Unique ID*, or choose the schedule, if that matters.',
             OWN_TOKEN,
           ]
         : []),
@@ -334,7 +334,7 @@ const pipedream = ({ baseUrl, hasHooks }: Service): Guide => ({
         text: `${TEST_IT} Choose it in the list of events: the lead is \`steps.trigger.event.body\`. Add your steps, and deploy the workflow.`,
       },
       {
-        text: 'Before you disable the workflow, unsubscribe: what Pipedream answers then is not documented.',
+        text: 'Before you disable the workflow, choose *Unsubscribe* here: what Pipedream answers then is not documented.',
       },
     ],
     app: 'Our source is better if you want signatures to be checked, or your newest leads as samples.',
@@ -478,10 +478,10 @@ const nodeRed = ({ baseUrl }: Service): Guide => {
       code: baseUrl,
     },
     {
-      text: 'Choose *Deploy*. Put your own nodes between *take the page* and *lead is done*: `msg.payload` is the lead, `msg.topic` its trigger id.',
+      text: 'Choose *Deploy*. Put your own nodes between *take the page* and *lead is done*: `msg.payload` is the lead, `msg.topic` its unique ID.',
     },
     {
-      text: 'So that a restart loses no position, set in `settings.js` of Node-RED:',
+      text: 'So that it continues after a restart where it stopped, set in `settings.js` of Node-RED:',
       code: "contextStorage: { default: { module: 'localfilesystem', config: { flushInterval: 1 } } },",
     },
   ];
@@ -532,7 +532,7 @@ const curl = ({ baseUrl }: Service): Platform => ({
         },
       ],
       result:
-        'The script appends each page of new leads to `leads.txt`. Its position is in `next.url`, so it continues after a restart.',
+        'The script appends each page of new leads to `leads.txt`. It keeps in `next.url` how far it is, so it continues after a restart.',
     },
   ],
   notes: [
@@ -559,7 +559,7 @@ const typeScript = ({ baseUrl, version }: Service): Platform => ({
         { text: 'Start it with your token:', code: "LEADTAP_TOKEN='<ACCESS_TOKEN>' node leads.mjs" },
       ],
       result:
-        'The next new lead is in `leads.txt` within 2 minutes. If you stop and start the program, it continues at its position.',
+        'The next new lead is in `leads.txt` within 2 minutes. If you stop and start the program, it continues where it stopped.',
     },
   ],
   notes: [
@@ -583,11 +583,11 @@ const python = ({ baseUrl }: Service): Platform => ({
         { text: 'Start it with your token:', code: "LEADTAP_TOKEN='<ACCESS_TOKEN>' python3 leads.py" },
       ],
       result:
-        'It prints each new lead within 2 minutes. Its position is in `next-url.txt`, so it continues after a restart.',
+        'It prints each new lead within 2 minutes. It keeps in `next-url.txt` how far it is, so it continues after a restart.',
     },
   ],
   notes: [
-    'Put your own lines into `handle`. The position changes after a page was handled: if `handle` fails, you get the page again.',
+    'Put your own lines into `handle`. A page counts as done after all of it was handled: if `handle` fails, you get the page again.',
     'Any other language works the same way: follow the `Link` of each answer.',
   ],
 });

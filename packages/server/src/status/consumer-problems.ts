@@ -21,6 +21,7 @@ import {
   issueCommand,
   listNames,
   pendingText,
+  refusalText,
   revokeCommand,
   secondsSince,
   subjectOf,
@@ -156,7 +157,7 @@ export const describeEnded: DescribeConsumer = (consumer) => {
     };
   }
   const ending = consumer.tokenEnded ?? 'revoked';
-  const row = `polls with a token that ${ENDINGS[ending]}: it is refused with 401`;
+  const row = `polls with a token that ${ENDINGS[ending]}: its requests are refused (401)`;
   return {
     ...{ message: messageOf(consumer, row), row },
     fix: `Put the new token into the automation, or switch the automation off. To issue one: ${issueCommand(consumer)}.`,
@@ -167,7 +168,7 @@ export const describeEnded: DescribeConsumer = (consumer) => {
 
 type Fixes = Pick<FoundConsumer, 'fix' | 'userFix' | 'docs'>;
 
-/** `403 professional-plan-required`, and what to do about it. Undefined if the last poll was not refused. */
+/** ` (400)` or `: the query is not valid (400 invalid-query)`, and what to do about it. Undefined if the last poll was not refused. */
 function lastRefusalOf(
   { refusals }: Moment,
   consumer: ConsumerStatus,
@@ -180,7 +181,7 @@ function lastRefusalOf(
   )?.code;
   if (!code)
     return {
-      text: String(consumer.lastStatus),
+      text: ` (${consumer.lastStatus})`,
       fixes: {
         fix: 'The table of refusals has the codes.',
         userFix: 'The last run of the automation in its platform shows the answer, which says what to do.',
@@ -189,7 +190,7 @@ function lastRefusalOf(
     };
   const { integrator: userFix } = PROBLEMS[code];
   const fixes = { fix: fixOf(code, consumer.userId), userFix, docs: `/docs#problem-${code}` };
-  return { text: `${consumer.lastStatus} ${code}`, fixes };
+  return { text: refusalText(code), fixes };
 }
 
 const LOOK = 'Look in its platform whether the automation is switched on and what its last run says.';
@@ -223,7 +224,7 @@ export const describeStale: DescribeConsumer = (consumer, moment) => {
     });
   if (consumer.hook?.isAllowed === false) return found(`; ${HOST_NOT_ALLOWED}`, notSentFixes(consumer));
   const refusal = lastRefusalOf(moment, consumer);
-  if (refusal) return found(`; its last poll was refused with ${refusal.text}`, refusal.fixes);
+  if (refusal) return found(`; its last poll was refused${refusal.text}`, refusal.fixes);
   const usual = usualIntervalSeconds === null ? '' : formatDuration(usualIntervalSeconds);
   return found(usual && `; it usually polls every ${usual}`, stoppedFixes(consumer));
 };
@@ -307,7 +308,7 @@ function lastPollOf(consumer: ConsumerStatus, moment: Moment): string {
       ? 'no webhook event was sent to it, and it has never polled'
       : 'it accepts webhook events, but has never polled';
   const refusal = lastRefusalOf(moment, consumer);
-  if (refusal) return `its last poll was refused with ${refusal.text}`;
+  if (refusal) return `its last poll was refused${refusal.text}`;
   if (hook && !hook.isAllowed) return HOST_NOT_ALLOWED;
   if (consumer.isStuck) return 'it has received the leads before them and does not confirm them';
   return `its last poll was ${agoOf(moment, consumer.lastPollAt)}`;
@@ -315,7 +316,7 @@ function lastPollOf(consumer: ConsumerStatus, moment: Moment): string {
 
 export const describeLimited: DescribeConsumer = (consumer, moment) => {
   const pendingS = pendingSecondsOf(moment, consumer);
-  const row = `polls too often: its last poll was refused with 429, and leads have been waiting for ${formatDuration(pendingS)}`;
+  const row = `polls too often: its last poll was refused (429), and leads have been waiting for ${formatDuration(pendingS)}`;
   const userFix = 'Let it poll less often, or with `Prefer: wait=50`. All tokens of a user share the limits';
   return {
     severity: pendingS > LIMITED_LONG_S ? 'error' : 'warning',
@@ -339,13 +340,13 @@ export const describeRefused: DescribeConsumer = (consumer, moment) => {
     return { message: messageOf(consumer, row), row, fix, userFix, docs: `/docs#problem-${PLAN}` };
   }
   const { text = '', fixes = stoppedFixes(consumer) } = lastRefusalOf(moment, consumer) ?? {};
-  const row = `polls, but is refused with ${text}`;
+  const row = `polls, but is refused${text}`;
   return { message: messageOf(consumer, row), row, ...fixes };
 };
 
 /** The tokens of removed users are no consumers any more. Only the instance that refuses them has counted them. */
 export function findRefusedWithoutUser(facts: Facts): Found | undefined {
-  for (const { code, status, consumers } of facts.refusals) {
+  for (const { code, consumers } of facts.refusals) {
     if (code !== 'user-not-found' && code !== 'token-revoked') continue;
     const first = consumers.find(
       (one) =>
@@ -356,7 +357,7 @@ export function findRefusedWithoutUser(facts: Facts): Found | undefined {
     );
     if (first) {
       const verb = first.sendsLeads ? 'sends leads' : 'polls';
-      const message = `${subjectOf(first)} ${verb}, but is refused with ${status} ${code}.`;
+      const message = `${subjectOf(first)} ${verb}, but is refused${refusalText(code)}.`;
       const found = { message, fix: fixOf(code, first.userId) };
       const subject = { key: tokenKeyText(first), name: describe(first), severity: 'warning' as const };
       return { ...found, docs: `/docs#problem-${code}`, subjects: [{ ...subject, ...found }] };
@@ -377,8 +378,8 @@ export const describeExpiring: DescribeConsumer = (consumer, moment) => {
   return {
     message: `The token of ${describe(consumer)} expires in ${left}.`,
     row: `its token expires in ${left}`,
-    fix: `${renewFix(consumer)} The automation keeps its position.`,
-    userFix: `${ASK_FOR_TOKEN} It keeps its position.`,
+    fix: `${renewFix(consumer)} The automation continues where it stopped.`,
+    userFix: `${ASK_FOR_TOKEN} It continues where it stopped.`,
   };
 };
 

@@ -147,7 +147,7 @@ export const RULES: readonly Rule[] = [
     name: 'leads-skipped',
     levels: ['error'],
     title:
-      'A consumer has skipped leads: its position is past them, but they were never sent to it, or not since it may see them',
+      'A consumer has skipped leads: it has later leads, but these were never sent to it, or not since it may see them',
     guide:
       'For example, a client polls with the time of its own clock, or without `since` while more leads come than fit into its page. Or a lead was assigned to its branch after it had got later leads: assign the branch before you add a lead. Let it poll once with the `since` that the status page names, and then continue with the address in `Link`. It is found for 7 days, or until then.',
     ended: 'has no skipped leads any more',
@@ -159,7 +159,7 @@ export const RULES: readonly Rule[] = [
     title:
       'A consumer still polls with a token that has ended (revoked, expired, or of a removed key), or leads wait for a webhook whose token has ended',
     guide:
-      'One that polls is refused with 401. Put a new token into the automation (`leadtap token issue --user ID`), or switch the automation off. The automation keeps its position. A webhook has ended with its token, or with the key that signed it: delete it (`leadtap hooks remove ID`), and if it is needed, subscribe its URL again from the position that the status page names (`leadtap hooks add --since`).',
+      'The polls of one that polls are refused. Put a new token into the automation (`leadtap token issue --user ID`), or switch the automation off. The automation continues where it stopped. A webhook has ended with its token, or with the key that signed it: delete it (`leadtap hooks remove ID`), and if it is needed, subscribe its URL again from the time that the status page names (`leadtap hooks add --since`).',
     ended: 'does not use the ended token any more',
     describe: describeEnded,
   }),
@@ -195,7 +195,7 @@ export const RULES: readonly Rule[] = [
   consumerRule({
     name: 'consumers-limited',
     levels: ['warning', 'error'],
-    title: 'Leads wait for a consumer that is refused with 429',
+    title: 'Leads wait for a consumer that polls too often',
     guide:
       'Let it poll every 2 minutes, or with `Prefer: wait=50`. All tokens of a user share the limits. It is an error after 15 minutes.',
     ended: 'has the leads that waited',
@@ -338,7 +338,7 @@ export const RULES: readonly Rule[] = [
     levels: ['warning'],
     title: 'A token that polls, or whose webhook sends leads, expires within 7 days',
     guide:
-      'Issue a new token (`leadtap token issue --user ID`) and put it into the automation. The automation keeps its position. A webhook that sends leads ends with its token: subscribe its URL again with the new one.',
+      'Issue a new token (`leadtap token issue --user ID`) and put it into the automation. The automation continues where it stopped. A webhook that sends leads ends with its token: subscribe its URL again with the new one.',
     ended: 'has a token that was renewed or has ended',
     describe: describeExpiring,
     sortKey: ({ tokenExpiresAt }) => tokenExpiresAt ?? '',

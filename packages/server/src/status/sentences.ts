@@ -97,6 +97,12 @@ export const hooksCommand = ({ userId }: Pick<ConsumerStatus, 'userId'>): string
 export const consumersCommand = ({ companyId }: Pick<ConsumerStatus, 'companyId'>): string =>
   `\`leadtap consumers --company ${inCommand(companyId, 'ID')}\``;
 
+/** Why a request was refused: `: the access token has expired (401 token-expired)`. */
+export function refusalText(code: ProblemCode): string {
+  const { status, title } = PROBLEMS[code];
+  return `: ${title.charAt(0).toLowerCase()}${title.slice(1)} (${status} ${code})`;
+}
+
 /** What to do about a refusal, for one user if it is known. */
 export function fixOf(code: ProblemCode, userId?: string): string {
   const { operator, integrator }: ProblemEntry = PROBLEMS[code];

@@ -109,7 +109,7 @@ it('each row says how it is and what its user can do, and the summary names the 
   const refused = await read();
   expect(refused.summary).toEqual({
     level: 'warning',
-    message: 'token n8n: polls, but is refused with 400 invalid-query.',
+    message: 'token n8n: polls, but is refused: the query is not valid (400 invalid-query).',
   });
   expect(refused.fixes).toContain(PROBLEMS['invalid-query'].integrator);
   clock.advance(20 * 60_000);

@@ -59,7 +59,7 @@ describe('tokens that expire', () => {
       {
         ...{ kind: 'tokens-expiring', severity: 'warning', docs: '/docs#tokens-expiring' },
         message: 'The token of n8n, sales (user boss) expires in 3 days.',
-        fix: "Issue a new token and put it into the automation: `leadtap token issue --user boss --name 'n8n, sales'`. The automation keeps its position.",
+        fix: "Issue a new token and put it into the automation: `leadtap token issue --user boss --name 'n8n, sales'`. The automation continues where it stopped.",
       },
     ]);
     expect(report.good).toMatch(/^No lead yet\. 1 of 2 consumers polls as usual\./);
@@ -152,7 +152,8 @@ describe('consumers that are refused', () => {
     expect(report.problems).toEqual([
       {
         ...{ kind: 'consumers-refused', severity: 'warning' },
-        message: 'make (user starter) polls, but is refused with 403 professional-plan-required.',
+        message:
+          'make (user starter) polls, but is refused: the Professional plan is required (403 professional-plan-required).',
         fix: 'No lead is lost. If the user has bought the plan: `leadtap user set starter --plan PROFESSIONAL`.',
         docs: '/docs#problem-professional-plan-required',
       },
@@ -166,7 +167,7 @@ describe('consumers that are refused', () => {
     await (await add({ name: 'make', userId: 'starter' }))();
     const other = await startService({ clock, beside: service });
     expect((await readStatus(other)).problems).toMatchObject([
-      { message: 'make (user starter) polls, but is refused with 403.', docs: '/docs#problems' },
+      { message: 'make (user starter) polls, but is refused (403).', docs: '/docs#problems' },
     ]);
   });
 });

@@ -429,7 +429,7 @@ const SITUATIONS: readonly Situation[] = [
   {
     name: 'a consumer has a wrong query for hours',
     expected: ['leads-waiting error'],
-    says: /its last poll was refused with 400 invalid-query\.$/,
+    says: /its last poll was refused: the query is not valid \(400 invalid-query\)\.$/,
     arrange: async (world) => {
       const { poll } = await world.established('typo');
       await world.service.add({});
@@ -518,7 +518,7 @@ const SITUATIONS: readonly Situation[] = [
   {
     name: 'a revoked token is still used',
     ...{ expected: ['token-revoked-in-use error'], wasGreen: true },
-    says: /^rotated \(user boss\) polls with a token that was revoked: it is refused with 401\.$/,
+    says: /^rotated \(user boss\) polls with a token that was revoked: its requests are refused \(401\)\.$/,
     arrange: async (world) => {
       const { next } = await world.established('rotated');
       await world.service.store.revokeToken('rotated');
@@ -564,7 +564,7 @@ const SITUATIONS: readonly Situation[] = [
   {
     name: 'a plan was lowered',
     expected: ['consumers-refused warning'],
-    says: /^make \(user boss\) polls, but is refused with 403 professional-plan-required\.$/,
+    says: /^make \(user boss\) polls, but is refused: the Professional plan is required \(403 professional-plan-required\)\.$/,
     arrange: async (world) => {
       const { next } = await world.established('make');
       await world.service.store.updateUser('boss', { plan: 'STARTER' });
@@ -841,7 +841,7 @@ const SITUATIONS: readonly Situation[] = [
   {
     name: 'a consumer has stopped after it was refused',
     expected: ['consumers-stale error'],
-    says: /has not polled for 6 min; its last poll was refused with 403 professional-plan-required\.$/,
+    says: /has not polled for 6 min; its last poll was refused: the Professional plan is required \(403 professional-plan-required\)\.$/,
     arrange: async (world) => {
       const { next } = await world.established('make');
       await world.service.store.updateUser('boss', { plan: 'STARTER' });

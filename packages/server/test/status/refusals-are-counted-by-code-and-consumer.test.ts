@@ -88,7 +88,7 @@ describe('refusals', () => {
     expect(status).toBe(404);
     const { problems } = await readStatus(service);
     expect(problems.map(({ message }) => message)).toContain(
-      'Token form (user boss) sends leads, but is refused with 404 user-not-found.',
+      'Token form (user boss) sends leads, but is refused: the user does not exist (404 user-not-found).',
     );
   });
 

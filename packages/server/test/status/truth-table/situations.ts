@@ -333,8 +333,10 @@ export const SITUATIONS: readonly Situation[] = [
       light: 'red',
       healthy: false,
       consumers: { make: 'active error token-revoked-in-use' },
-      alerts: ['error: make (user boss) polls with a token that has expired: it is refused with 401.'],
-      summary: 'make (user boss) polls with a token that has expired: it is refused with 401.',
+      alerts: [
+        'error: make (user boss) polls with a token that has expired: its requests are refused (401).',
+      ],
+      summary: 'make (user boss) polls with a token that has expired: its requests are refused (401).',
       problems: ['token-revoked-in-use error'],
       lead: { make: 'waiting' },
     },
@@ -352,8 +354,10 @@ export const SITUATIONS: readonly Situation[] = [
       light: 'red',
       healthy: false,
       consumers: { make: 'active error token-revoked-in-use' },
-      alerts: ['error: make (user boss) polls with a token that was revoked: it is refused with 401.'],
-      summary: 'make (user boss) polls with a token that was revoked: it is refused with 401.',
+      alerts: [
+        'error: make (user boss) polls with a token that was revoked: its requests are refused (401).',
+      ],
+      summary: 'make (user boss) polls with a token that was revoked: its requests are refused (401).',
       problems: ['token-revoked-in-use error'],
       lead: { make: 'waiting' },
     },
@@ -440,8 +444,11 @@ export const SITUATIONS: readonly Situation[] = [
     claims: {
       light: 'amber',
       consumers: { make: 'active' },
-      alerts: ['warning: make (user boss) polls, but is refused with 403 professional-plan-required.'],
-      summary: 'make (user boss) polls, but is refused with 403 professional-plan-required.',
+      alerts: [
+        'warning: make (user boss) polls, but is refused: the Professional plan is required (403 professional-plan-required).',
+      ],
+      summary:
+        'make (user boss) polls, but is refused: the Professional plan is required (403 professional-plan-required).',
       problems: ['consumers-refused warning'],
       lead: { make: 'waiting' },
     },
