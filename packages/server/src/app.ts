@@ -11,6 +11,7 @@ import type { Logger } from 'pino';
 import { acceptedKeysOf, keyIdOf } from './accounts/own-tokens.ts';
 import { loadSigningKeys, type SigningKeys, secretsOf } from './accounts/signing-keys.ts';
 import { makeVerifyToken } from './accounts/tokens.ts';
+import { AttemptRecorder } from './attempts/recorder.ts';
 import { type Config, describeDatabase, serviceUrl } from './config.ts';
 import { ConsumerRecorder } from './consumers/recorder.ts';
 import { createFindEndpoint } from './find/endpoint.ts';
@@ -117,6 +118,7 @@ export async function compose(
   const recorder = config.consumers ? new ConsumerRecorder(store.consumers, recording) : undefined;
   recorder?.start();
   const senders = config.intake ? new SenderRecorder(store.senders, recording) : undefined;
+  const attempts = new AttemptRecorder(store.attempts, recording);
   const refusedLeads = new RefusedLeadRecorder(store.refusedLeads, {
     ...{ clock, createId: createUuid, isOn: config.keepRefused, log: logger },
   });
@@ -192,7 +194,9 @@ export async function compose(
           ...reading,
           attempts: store.attempts,
           sources: { consumers: store.consumers, hooks: hookStore },
-          flushUser: (userId) => recorder.flushUser(userId),
+          flushUser: async (userId) => {
+            await Promise.all([recorder.flushUser(userId), attempts.flush()]);
+          },
         }),
       ]
     : [switchedOff(CONSUMERS_PATH, CONSUMERS_OFF), switchedOff(CONSUMER_LOG_PATH, CONSUMERS_OFF)];
@@ -221,6 +225,7 @@ export async function compose(
       changes: accounts,
       publicUrl,
       hasConsumers: recorder !== undefined,
+      attempts,
       onOutcome: addHookMetrics(metrics.registry),
       watchReserved: metrics.watchReserved,
       delivery: createDelivery({ maxSockets: sockets?.maxHookSockets, ...options.hookDelivery }),
@@ -292,6 +297,7 @@ export async function compose(
     privateServer,
     onStart: () => {
       hookSender?.start();
+      attempts.start();
       alerts?.start();
     },
     beforeStop: async () => {
@@ -302,7 +308,7 @@ export async function compose(
     },
     close: async () => {
       limiters.close();
-      await Promise.all([recorder?.close(), senders?.close(), refusedLeads.close()]);
+      await Promise.all([recorder?.close(), senders?.close(), attempts.close(), refusedLeads.close()]);
       await store.close();
     },
   };

@@ -166,6 +166,16 @@ const toAttempt = ({ at, kind, reason, details }: StoredAttempt): Attempt => ({
   ...{ at, kind, reason },
 });
 
+/** Receivers of webhooks may have repeated a lead in what they answered. */
+export function* forgetReasons(
+  { isIn }: Dialect,
+  companyIds: readonly string[],
+  before = AFTER_ALL_MS,
+): SqlTask<void> {
+  const condition = `${isIn('company_id', '$1')} AND at < leadtap.from_ms($2) AND reason IS NOT NULL`;
+  yield* query(`UPDATE leadtap.attempts SET reason = NULL WHERE ${condition}`, [companyIds, before]);
+}
+
 const SHORT: TaskOptions = { timeout: 'short' };
 const COMPANIES_PER_STEP = 20;
 

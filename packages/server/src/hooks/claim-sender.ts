@@ -62,8 +62,8 @@ export class ClaimSender {
     if (!mayBegin()) return this.#results.add(due, { kind: 'postponed' });
     const window = { since: sinceOf(due), through: due.through };
     const message = eventMessage(due.hook, window, due.claimedAt, this.#options.publicUrl);
-    const outcome = await this.#post(due, message);
-    if (outcome !== 'aborted') this.#results.add(due, outcome);
+    const { outcome, durationMs } = await this.#post(due, message);
+    if (outcome !== 'aborted') this.#results.add(due, outcome, durationMs);
   }
 
   /**
@@ -82,14 +82,14 @@ export class ClaimSender {
       begun = claim;
       const { due } = claim;
       if (typeof next === 'string') return results.add(due, { accepted, end: { kind: next } });
-      const outcome = await next.response;
+      const { outcome, durationMs } = await next.response;
       if (outcome === 'aborted') return results.add(due, { accepted, end: { kind: 'sending' } });
-      if (outcome.kind !== 'accepted') return results.add(due, { accepted, end: outcome });
+      if (outcome.kind !== 'accepted') return results.add(due, { accepted, end: outcome }, durationMs);
       const { createdAt: through, scope } = next;
       const { createdAt: after, scopes } = accepted ?? { ...due.hook, createdAt: due.hook.announcedThrough };
       const { status } = outcome;
       accepted = { createdAt: through, status, scopes: scopesAfter(scopes, { after, through, scope }) };
-      results.add(due, { accepted, end: { kind: 'sending' } });
+      results.add(due, { accepted, end: { kind: 'sending' } }, durationMs);
       // So that no more leads are sent again after a crash while the database is slow.
       await results.waitForBatch();
     }
@@ -105,14 +105,19 @@ export class ClaimSender {
     return { createdAt: lead.createdAt, scope, response: this.#post(due, leadMessage(due.hook, lead)) };
   }
 
-  async #post(due: DueHook, message: HookMessage): Promise<Outcome | 'aborted'> {
+  async #post(
+    due: DueHook,
+    message: HookMessage,
+  ): Promise<{ readonly outcome: Outcome | 'aborted'; readonly durationMs: number }> {
     const { delivery, onOutcome } = this.#options;
+    const begunAt = performance.now();
     const sent = postMessage(delivery, due, message, this.#options);
     const outcome = await sent.catch((): Outcome => ({ kind: 'unreachable' }));
-    if (outcome === 'aborted') return outcome;
+    const durationMs = performance.now() - begunAt;
+    if (outcome === 'aborted') return { outcome, durationMs };
     onOutcome?.(outcome.kind);
     if (outcome.kind === 'not-allowed') this.notAllowed.add(due.hook.id);
-    return outcome;
+    return { outcome, durationMs };
   }
 
   /** Called when the turn of the claim has come: its time is counted from then. */

@@ -8,6 +8,7 @@ import {
 import { type AgentOptions, Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import { createSecureContext } from 'node:tls';
+import { readReason } from './reason.ts';
 import { HostResolver } from './resolve.ts';
 import type { Outcome } from './rules.ts';
 
@@ -42,7 +43,7 @@ export const MAX_SOCKETS = 4000;
 const IDLE_SHARE = 0.25;
 const MAX_IDLE_PER_HOST = 100;
 const IDLE_MS = 30_000;
-/** What follows the head of a response is worthless. A connection is used again if its body is short and ends soon. */
+/** What follows the head of a response is worthless, but for the reason of a failure. A connection is used again if its body is short and ends soon. */
 const MAX_BODY_BYTES = 1024;
 const BODY_MS = 1000;
 const MAX_READ_BYTES = 2048;
@@ -82,6 +83,7 @@ export function createDelivery(options: DeliveryOptions = {}): Delivery {
         const agent = isSecure ? https : http;
         let request: ClientRequest | undefined;
         let outcome: Outcome | undefined;
+        let reasonOf: () => string | undefined = () => undefined;
         const timer = setTimeout(() => {
           outcome = { kind: 'timeout' };
           request?.destroy();
@@ -117,13 +119,18 @@ export function createDelivery(options: DeliveryOptions = {}): Delivery {
             clearTimeout(timer);
             outcome = toOutcome(response);
             if (sockets.size > maxIdle) response.destroy();
-            else skipBody(response);
+            else if (outcome.kind === 'accepted') skipBody(response);
+            else {
+              const isShort = hasShortBody(response);
+              reasonOf = readReason(response, isShort);
+              if (isShort) skipBody(response);
+            }
           });
           // Every error is followed by `close`.
           current.on('error', () => undefined);
           current.on('close', () => {
             requests.delete(current);
-            if (outcome) return end(outcome);
+            if (outcome) return end(withReason(outcome, reasonOf()));
             // The receiver has closed an idle connection just before it was used again.
             if (current.reusedSocket) return attempt();
             end(isClosed ? 'aborted' : { kind: 'unreachable' });
@@ -162,9 +169,16 @@ function toOutcome({ statusCode: status = 0, headers }: IncomingMessage): Outcom
   return { kind: 'refused', status, retryAfter: headers['retry-after'] };
 }
 
+const withReason = (outcome: Outcome, reason: string | undefined): Outcome =>
+  reason !== undefined && (outcome.kind === 'refused' || outcome.kind === 'gone')
+    ? { ...outcome, reason }
+    : outcome;
+
+const hasShortBody = ({ statusCode, headers }: IncomingMessage): boolean =>
+  statusCode === 204 || Number(headers['content-length'] ?? Number.NaN) <= MAX_BODY_BYTES;
+
 function skipBody(response: IncomingMessage): void {
-  const length = response.statusCode === 204 ? 0 : Number(response.headers['content-length'] ?? Number.NaN);
-  if (!(length <= MAX_BODY_BYTES)) return void response.destroy();
+  if (!hasShortBody(response)) return void response.destroy();
   const timer = setTimeout(() => response.destroy(), BODY_MS);
   response.on('error', () => undefined);
   response.on('close', () => clearTimeout(timer));

@@ -1,4 +1,7 @@
 /** Stores and logs what follows from attempts, in batches: the claim of each ends, or goes on with a new position. */
+import type { AttemptRecorder } from '../attempts/recorder.ts';
+import type { Attempt } from '../attempts/store.ts';
+import { attemptsOfHook, subjectOfHook } from './hook-attempts.ts';
 import type { Outage, SenderLog } from './outage.ts';
 import { type ClaimResult, progressAfter, progressAfterLeads, type SentLeads } from './rules.ts';
 import {
@@ -15,6 +18,8 @@ export interface ResultWriterOptions {
   /** Whether polls are recorded. */
   readonly hasConsumers: boolean;
   readonly log: SenderLog;
+  /** For the log of the user. Default: it is not recorded. */
+  readonly attempts?: Pick<AttemptRecorder, 'add'> | undefined;
 }
 
 /** The results of so long are stored together. Leads that were accepted meanwhile are sent again after a crash. */
@@ -26,6 +31,8 @@ interface Result {
   readonly result: ClaimResult | SentLeads;
   /** The leads that were accepted since the last batch. */
   readonly accepted: readonly number[];
+  /** Of the last request. */
+  readonly durationMs: number | undefined;
 }
 
 export class ResultWriter {
@@ -44,11 +51,11 @@ export class ResultWriter {
     this.#onStored = onStored;
   }
 
-  add(due: DueHook, result: Result['result']): void {
+  add(due: DueHook, result: Result['result'], durationMs?: number): void {
     const before = this.#results.get(due.hook.id)?.accepted ?? [];
     const last = 'end' in result ? result.accepted?.createdAt : undefined;
     const accepted = last === undefined || before.includes(last) ? before : [...before, last];
-    this.#results.set(due.hook.id, { due, result, accepted });
+    this.#results.set(due.hook.id, { due, result, accepted, durationMs });
     this.#writing ??= this.#write();
   }
 
@@ -76,10 +83,12 @@ export class ResultWriter {
   }
 
   async #store(batch: readonly Result[]): Promise<void> {
-    const { store, hasConsumers } = this.#options;
+    const { store, hasConsumers, attempts } = this.#options;
     const now = await store.now();
     const settled: SettledHook[] = [];
-    for (const { due, result, accepted } of batch) {
+    const logged: { readonly hook: Hook; readonly attempt: Attempt }[] = [];
+    for (const one of batch) {
+      const { due, result, accepted } = one;
       const { hook } = due;
       const context = { now, random: Math.random(), hasConsumers };
       const isOfLeads = 'end' in result;
@@ -87,6 +96,7 @@ export class ResultWriter {
         ? progressAfterLeads(due, result, context)
         : progressAfter(due, result, context);
       this.#log(hook, isOfLeads ? result.end : result, progress);
+      if (attempts) for (const attempt of attemptsOfHook(one, progress, now)) logged.push({ hook, attempt });
       if (!isOfLeads && result.kind === 'gone' && (await store.remove(hook.id, hook.createdAt))) continue;
       settled.push({
         ...{ claimed: hook, progress },
@@ -94,6 +104,7 @@ export class ResultWriter {
       });
     }
     await store.settle(settled);
+    for (const { hook, attempt } of logged) attempts?.add(subjectOfHook(hook), hook.userId, attempt);
     for (const { progress } of settled) if (progress.checkAt !== null) this.#onStored(progress.checkAt - now);
   }
 

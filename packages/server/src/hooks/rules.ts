@@ -8,9 +8,15 @@ export type Outcome =
   /** 2xx. */
   | { readonly kind: 'accepted'; readonly status: number }
   /** 410: the hook is deleted, or disabled if it sends leads. */
-  | { readonly kind: 'gone'; readonly status: number }
+  | { readonly kind: 'gone'; readonly status: number; readonly reason?: string | undefined }
   /** Any other status. */
-  | { readonly kind: 'refused'; readonly status: number; readonly retryAfter?: string | undefined }
+  | {
+      readonly kind: 'refused';
+      readonly status: number;
+      readonly retryAfter?: string | undefined;
+      /** What its receiver said. For the log of the user alone. */
+      readonly reason?: string | undefined;
+    }
   /** No response. `not-allowed`: this instance may not send to the host, and nothing was sent. */
   | { readonly kind: 'timeout' | 'unreachable' | 'not-allowed' };
 

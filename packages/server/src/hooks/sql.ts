@@ -1,6 +1,8 @@
 /** Webhook subscriptions in a database. */
 
 import { PROFESSIONAL } from '../accounts/records.ts';
+import { prepareAttempts, removeSubjects } from '../attempts/sql.ts';
+import { hookSubjectOf } from '../attempts/store.ts';
 import { prepareMovedLeads } from '../consumers/moved-leads.ts';
 import { type PollingUser, scopeOf, selectVisibleLeads } from '../leads/access.ts';
 import type { LeadRecord } from '../leads/record.ts';
@@ -16,6 +18,7 @@ import {
   readNow,
   type SqlDatabase,
   type SqlTask,
+  type SqlValue,
   selectFields,
   type Table,
   type TaskOptions,
@@ -210,7 +213,7 @@ function leadSql(dialect: Dialect): string {
 /** Rows are locked in the order of their ids, so that two processes cannot deadlock. */
 const pruneSql = (condition: string): string => `
   DELETE FROM leadtap.hooks WHERE id IN (
-    SELECT h.id FROM leadtap.hooks AS h WHERE ${condition} AND ${IS_ENDED} ORDER BY h.id FOR UPDATE) RETURNING 1`;
+    SELECT h.id FROM leadtap.hooks AS h WHERE ${condition} AND ${IS_ENDED} ORDER BY h.id FOR UPDATE) RETURNING id`;
 const PRUNE = pruneSql('true');
 const PRUNE_OF_USER = pruneSql('h.user_id = $2');
 
@@ -218,7 +221,7 @@ const FIND = `SELECT ${SELECTED} FROM leadtap.hooks AS h WHERE h.id = $1`;
 const RENAME = 'UPDATE leadtap.hooks SET name = $2 WHERE id = $1 RETURNING 1';
 const FIND_OF_USER = `SELECT ${SELECTED} FROM leadtap.hooks AS h WHERE h.user_id = $1 ORDER BY h.id FOR UPDATE`;
 const REMOVE = `
-  DELETE FROM leadtap.hooks WHERE id = $1 AND created_at = coalesce(leadtap.from_ms($2), created_at) RETURNING 1`;
+  DELETE FROM leadtap.hooks WHERE id = $1 AND created_at = coalesce(leadtap.from_ms($2), created_at) RETURNING id`;
 const countSql = (dialect: Dialect): string => `
   SELECT count(*) FILTER (WHERE h.disabled_at IS NULL AND h.failures = 0) AS active,
          count(*) FILTER (WHERE h.disabled_at IS NULL AND h.failures > 0) AS failing,
@@ -227,6 +230,7 @@ const countSql = (dialect: Dialect): string => `
 
 const prepareSql = (dialect: Dialect) => ({
   moved: prepareMovedLeads(dialect),
+  attempts: prepareAttempts(dialect),
   put: putSql(dialect, HOOKS),
   claimOfAll: claimSql(dialect, true),
   claim: claimSql(dialect, false),
@@ -283,6 +287,16 @@ export function createHookStore(
     return rows.length > 0 ? (yield* query(sql.settle, [JSON.stringify(rows)])).length : 0;
   }
 
+  /** With their logs. */
+  function* removeHooks(statement: string, values: readonly SqlValue[]): SqlTask<number> {
+    const removed = yield* query<{ id: string }>(statement, values);
+    yield* removeSubjects(
+      sql.attempts,
+      removed.map(({ id }) => hookSubjectOf(id)),
+    );
+    return removed.length;
+  }
+
   return {
     now: () => read(readNow, SHORT),
 
@@ -290,7 +304,7 @@ export function createHookStore(
       write(function* () {
         const [user] = yield* query<UserOfHook>(sql.lockUser, [hook.userId]);
         if (!user) return { kind: 'no-such-user' };
-        yield* query(PRUNE_OF_USER, [0, hook.userId]);
+        yield* removeHooks(PRUNE_OF_USER, [0, hook.userId]);
         const now = yield* readNow();
         const hooks = yield* query<StoredHook>(FIND_OF_USER, [hook.userId]);
         const subscribed = subscribeHook(hooks, hook, user, { maxPerUser, acceptedKeys, now });
@@ -314,8 +328,7 @@ export function createHookStore(
 
     async remove(id, createdAt) {
       if (!isStorable(id)) return false;
-      const removed = await write(() => query(REMOVE, [id, createdAt ?? null]), SHORT);
-      return removed.length > 0;
+      return (await write(() => removeHooks(REMOVE, [id, createdAt ?? null]), SHORT)) > 0;
     },
 
     async list({ now, limit, after, companyId, userId, acceptedKeys }) {
@@ -351,8 +364,7 @@ export function createHookStore(
     settle: (settled) => write(() => settle(settled), SHORT),
 
     async prune(expiredBefore) {
-      const pruned = await write(() => query(PRUNE, [expiredBefore]), SHORT);
-      return pruned.length;
+      return write(() => removeHooks(PRUNE, [expiredBefore]), SHORT);
     },
 
     async hasHooks() {

@@ -281,6 +281,7 @@ export function createIntakeEndpoint(
         senders?.recordRequest(token, {
           status,
           leads: payload && added + updated,
+          durationMs,
           // In the console, a person sees the answer.
           refused: isConsoleRequest(ended.request) ? undefined : problem && toRefused(problem),
         });

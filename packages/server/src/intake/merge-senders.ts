@@ -11,7 +11,14 @@ export const firstDayOf = (now: number): string => dayOf(now - (SENDER_DAYS - 1)
 
 /** Two instances may write in any order. */
 export function mergeSender(stored: Sender | undefined, requests: SenderSummary, companyId: string): Sender {
-  const { mustBeIssued: _, writtenAt, source = null, tokenExpiresAt = null, ...rest } = requests;
+  const {
+    mustBeIssued: _,
+    attempts: __,
+    writtenAt,
+    source = null,
+    tokenExpiresAt = null,
+    ...rest
+  } = requests;
   if (!stored) return { ...rest, companyId, source, tokenExpiresAt, firstRequestAt: rest.lastRequestAt };
   const latest = writtenAt + MAX_CLOCK_SKEW_MS;
   // Times of the future are of a clock that was set back since.

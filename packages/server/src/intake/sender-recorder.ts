@@ -3,6 +3,8 @@ import type { LeadError, ProblemCode } from '@leadtap/contract';
 import type { VerifiedToken } from '../accounts/records.ts';
 import { TokenBatches, type TokenEntry } from '../accounts/token-batches.ts';
 import { storableExpiry, type TokenKey } from '../accounts/token-key.ts';
+import { addAttempt, attempt } from '../attempts/merge-attempts.ts';
+import type { Attempt } from '../attempts/store.ts';
 import { shownNames } from '../leads/shown-names.ts';
 import type { Clock } from '../lib/clock.ts';
 import { dayOf, toDay } from './merge-senders.ts';
@@ -32,6 +34,7 @@ export interface EndedRequest {
   /** Of those that were stored. Undefined: the request did not succeed. */
   readonly leads: number | undefined;
   readonly refused: RefusedLeads | undefined;
+  readonly durationMs?: number;
 }
 
 /** The requests of a sender. */
@@ -44,6 +47,7 @@ interface Entry extends TokenEntry {
   lastUnkeptAt: number | null;
   /** By the number of the day. */
   readonly days: Map<number, DayEntry>;
+  readonly attempts: Attempt[];
 }
 
 interface DayEntry {
@@ -55,7 +59,8 @@ interface DayEntry {
 const DAY_MS = 86_400_000;
 const EXPIRED: ProblemCode = 'token-expired';
 /** The sender has to send it again, and most do. */
-const REPEATED = [429, 499];
+const DISCONNECTED = 499;
+const REPEATED = [429, DISCONNECTED];
 
 export class SenderRecorder {
   readonly #options: SenderRecorderOptions;
@@ -76,13 +81,16 @@ export class SenderRecorder {
   }
 
   /** Records a request. A token that was refused with 401 counts if it has expired, or was issued here. */
-  recordRequest(token: VerifiedToken, { status, leads, refused }: EndedRequest): void {
+  recordRequest(token: VerifiedToken, request: EndedRequest): void {
+    const { status, leads, refused } = request;
     const isUnknown = status === 401 && refused?.code !== EXPIRED;
     const entry = isUnknown ? this.#batches.entryOfRefused(token) : this.#batches.entryOf(token);
     if (!entry) return;
     const at = this.#options.clock();
     entry.lastRequestAt = at;
     entry.tokenExpiresAt = storableExpiry(token);
+    const logged = toAttempt(at, request);
+    if (logged) addAttempt(entry.attempts, logged);
     if (status !== 401) entry.source = token.source?.name ?? null;
     if (leads !== undefined) {
       entry.lastAcceptedAt = at;
@@ -130,7 +138,20 @@ const createEntry = ({ userId, tokenId }: TokenKey, mustBeIssued: boolean): Entr
   lastRefusal: null,
   lastUnkeptAt: null,
   days: new Map(),
+  attempts: [],
 });
+
+/** Undefined: a repeated request has added nothing, or its client has disconnected. */
+function toAttempt(
+  at: number,
+  { status, leads, refused, durationMs = 0 }: EndedRequest,
+): Attempt | undefined {
+  const facts = { status, durationMs: Math.round(durationMs) };
+  if (leads !== undefined) return leads > 0 ? attempt('leads', at, { ...facts, leads }) : undefined;
+  if (!refused || status === DISCONNECTED) return undefined;
+  const fields = shownNames((refused.errors ?? []).map(({ field }) => field));
+  return attempt(status < 500 ? 'refused' : 'failed', at, { ...facts, code: refused.code, fields });
+}
 
 function dayEntryOf({ days }: Entry, at: number): DayEntry {
   const day = Math.floor(at / DAY_MS);

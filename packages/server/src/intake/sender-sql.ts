@@ -1,6 +1,8 @@
 /** The senders in a database. */
 import type { TokenKey } from '../accounts/token-key.ts';
 import { isRevoked, mergeTokenRows, prepareTokenRows } from '../accounts/token-rows.ts';
+import { prepareAttempts, recordAttempts, removeSubjects } from '../attempts/sql.ts';
+import { type SubjectAttempts, senderIdOf } from '../attempts/store.ts';
 import {
   type Dialect,
   isStorable,
@@ -116,10 +118,12 @@ const LIST = {
 
 const PRUNE = `
   DELETE FROM leadtap.senders AS s
-   WHERE s.last_request_at < leadtap.from_ms($2) OR NOT ${HAS_USER} OR ${IS_OVER} RETURNING 1`;
+   WHERE s.last_request_at < leadtap.from_ms($2) OR NOT ${HAS_USER} OR ${IS_OVER}
+  RETURNING user_id AS "userId", nullif(token_id, '') AS "tokenId"`;
 
 const prepareSql = (dialect: Dialect) => ({
   ...prepareTokenRows(dialect, SENDERS),
+  attempts: prepareAttempts(dialect),
   companies: `
     SELECT u.id AS "userId", u.company_id AS "companyId" FROM leadtap.users AS u WHERE ${dialect.isIn('u.id', '$1')}`,
 });
@@ -159,14 +163,19 @@ export function prepareRecordSenders(
       const companyId = companies.get(requests.userId);
       return companyId === undefined ? [] : [{ ...requests, companyId }];
     });
+    const logged: SubjectAttempts[] = [];
     const { changed } = yield* mergeTokenRows(
       sql,
       ofUsers,
       (stored: StoredSender) => toSender(stored),
-      (row, { companyId, ...requests }): Sender =>
-        mergeSender(row?.companyId === companyId ? row : undefined, requests, companyId),
+      (row, { companyId, ...requests }): Sender => {
+        const { userId, attempts = [] } = requests;
+        if (attempts.length > 0) logged.push({ subject: senderIdOf(requests), userId, attempts });
+        return mergeSender(row?.companyId === companyId ? row : undefined, requests, companyId);
+      },
     );
     yield* queryInChunks(sql.put, [...changed.values()].map(toStored));
+    yield* recordAttempts(sql.attempts, logged);
   };
 }
 
@@ -204,7 +213,9 @@ export function createSenderStore({ dialect, read, write }: SqlDatabase): Sender
     async prune(now, before) {
       const pruned = await write(function* () {
         yield* lockSenders();
-        return yield* query<TokenKey>(PRUNE, [now, before]);
+        const keys = yield* query<TokenKey>(PRUNE, [now, before]);
+        yield* removeSubjects(sql.attempts, keys.map(senderIdOf));
+        return keys;
       }, SHORT);
       return pruned.length;
     },

@@ -2,6 +2,7 @@
 import type { ProblemCode } from '@leadtap/contract';
 import type { TokenKey } from '../accounts/token-key.ts';
 import type { TokenSummary } from '../accounts/token-rows.ts';
+import type { Attempt } from '../attempts/store.ts';
 
 /** The requests of one day in UTC. `unkept`: the refused ones whose body is not kept. */
 export type SenderDay = readonly [
@@ -53,6 +54,8 @@ export interface SenderSummary extends TokenSummary, Omit<SenderTimes, 'tokenExp
   /** The clock of the instance at the write. A stored time after it is of a clock that was set back since. */
   readonly writtenAt: number;
   readonly days: readonly SenderDay[];
+  /** For the log, in their order. */
+  readonly attempts?: readonly Attempt[] | undefined;
 }
 
 /** A sender whose user exists. */

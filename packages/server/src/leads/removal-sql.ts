@@ -1,6 +1,7 @@
 /** Deletes leads of a database: erased persons and pruned leads. */
 
 import { idInCompany } from '../accounts/records.ts';
+import { forgetReasons } from '../attempts/sql.ts';
 import {
   BEFORE_ALL_MS,
   type Dialect,
@@ -126,6 +127,7 @@ export function createRemoval(
           { companyId, idHash: hashErasedId(id), erasedAt },
         ]);
         yield* query(sql.putErased, [JSON.stringify([...new Map(erased).values()])]);
+        yield* forgetReasons(dialect, [...companyIds]);
         return removed.length;
       }),
 
@@ -135,7 +137,10 @@ export function createRemoval(
     },
 
     async prune(companyId, before, limit) {
-      const removed = await write(() => query(PRUNE, [companyId, before, limit]));
+      const removed = await write(function* () {
+        yield* forgetReasons(dialect, [companyId], before);
+        return yield* query(PRUNE, [companyId, before, limit]);
+      });
       return removed.length;
     },
   };

@@ -186,6 +186,54 @@ describe('what follows the head of a response is not waited for', () => {
   });
 });
 
+describe('of the body of a failure', () => {
+  const failed = (headers: string, body: string) => `HTTP/1.1 500 x\r\n${headers}\r\n\r\n${body}`;
+  const post = async (answer: (socket: Socket) => void) => {
+    const receiver = await startRawReceiver(answer);
+    const delivery = createDelivery({ timeoutMs: NEVER_MS });
+    onTestFinished(() => delivery.close());
+    const outcome = await delivery.post(new URL(receiver.url), {}, '');
+    return { receiver, outcome };
+  };
+  const TEXT = 'content-type: text/plain; charset=utf-8';
+  const CHUNKED = `${TEXT}\r\ntransfer-encoding: chunked`;
+
+  it.each([
+    ['text', failed(`${TEXT}\r\ncontent-length: 9`, 'not today'), 'not today'],
+    ['JSON', failed('content-type: application/problem+json\r\ncontent-length: 2', '{}'), '{}'],
+    [
+      'text without control characters',
+      failed(`${TEXT}\r\ncontent-length: 9`, 'a\0\u001b[1m\nb '),
+      'a [1m b',
+    ],
+    ['a text of 200 bytes', failed(`${TEXT}\r\ncontent-length: 999`, 'é'.repeat(499)), 'é'.repeat(100)],
+    ['no image', failed('content-type: image/png\r\ncontent-length: 3', 'PNG'), undefined],
+    ['nothing compressed', failed(`${TEXT}\r\ncontent-encoding: gzip\r\ncontent-length: 1`, 'x'), undefined],
+    ['nothing without a type', failed('content-length: 1', 'x'), undefined],
+  ])('the reason is %s', async (_name, text, reason) => {
+    const { outcome } = await post((socket) => socket.end(text));
+    expect(outcome).toMatchObject({ kind: 'refused', status: 500 });
+    expect(outcome === 'aborted' ? undefined : 'reason' in outcome ? outcome.reason : undefined).toBe(reason);
+  });
+
+  it('only what comes at once is read, and then the connection is closed', async () => {
+    const first = await post((socket) => socket.write(failed(CHUNKED, '1\r\nx\r\n')));
+    expect(first.outcome).toMatchObject({ status: 500, reason: 'x' });
+    const endless = await post((socket) => {
+      socket.write(failed(CHUNKED, ''));
+      repeat(socket, '1\r\nx\r\n');
+    });
+    expect(endless.outcome).toMatchObject({ status: 500, reason: 'x'.repeat(200) });
+    const long = await post((socket) => {
+      socket.write(failed(`${TEXT}\r\ncontent-length: 999999999`, ''));
+      repeat(socket, 'x');
+    });
+    expect(long.outcome).toMatchObject({ status: 500, reason: 'x'.repeat(200) });
+    for (const { receiver } of [first, endless, long])
+      await vi.waitFor(() => expect(receiver.open.size).toBe(0));
+  });
+});
+
 it('an idle connection is used again, and if the receiver has closed it, that is no failure', async () => {
   // Ends a connection with the first byte of its second request. The body of a response arrives after its head.
   const receiver = await startRawReceiver((socket, number) => {

@@ -10,12 +10,14 @@ const MAY_VACUUM = `
                  THEN has_table_privilege(c.oid, 'MAINTAIN') ELSE false END AS "mayVacuum"
     FROM pg_class AS c WHERE c.oid = 'leadtap.leads'::regclass`;
 
+/** What receivers of webhooks have answered is in `attempts`. */
+const TABLES = 'leadtap.leads, leadtap.refused_leads, leadtap.attempts';
 /** ANALYZE replaces the samples of ids that the planner keeps. */
-const VACUUM = 'VACUUM (ANALYZE) leadtap.leads, leadtap.refused_leads';
-const VACUUM_FULL = 'VACUUM (FULL, ANALYZE) leadtap.leads, leadtap.refused_leads';
+const VACUUM = `VACUUM (ANALYZE) ${TABLES}`;
+const VACUUM_FULL = `VACUUM (FULL, ANALYZE) ${TABLES}`;
 
 /** Polls that arrive while VACUUM FULL waits for its lock would wait behind it, so it is tried for a short time before. */
-const TRY_LOCK = 'LOCK TABLE leadtap.leads, leadtap.refused_leads IN ACCESS EXCLUSIVE MODE';
+const TRY_LOCK = `LOCK TABLE ${TABLES} IN ACCESS EXCLUSIVE MODE`;
 const TRY_LOCK_TIMEOUT_MS = 2000;
 
 const LOGS_REMAIN =

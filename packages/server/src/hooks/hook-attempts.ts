@@ -1,0 +1,62 @@
+/** The requests to a webhook as entries of its log. */
+import { attempt } from '../attempts/merge-attempts.ts';
+import { type Attempt, consumerIdOf, hookSubjectOf } from '../attempts/store.ts';
+import { type ClaimResult, type SentLeads, sinceOf } from './rules.ts';
+import { type DueHook, type Hook, type HookProgress, hostOfHook } from './store.ts';
+
+/** A webhook that sends events belongs to the consumer that polls with its token. */
+export const subjectOfHook = (hook: Hook): string =>
+  hook.send === 'event' ? consumerIdOf(hook) : hookSubjectOf(hook.id);
+
+export interface EndedAttempts {
+  readonly due: DueHook;
+  readonly result: ClaimResult | SentLeads;
+  /** The leads that were accepted. */
+  readonly accepted: readonly number[];
+  readonly durationMs: number | undefined;
+}
+
+const NO_ANSWER = 'no answer in time';
+const NO_CONNECTION = 'no connection was possible';
+
+export function attemptsOfHook(
+  { due, result, accepted, durationMs }: EndedAttempts,
+  progress: HookProgress,
+  now: number,
+): readonly Attempt[] {
+  const { hook } = due;
+  const duration = durationMs === undefined ? null : Math.round(durationMs);
+  const host = hostOfHook(hook);
+  const [first] = accepted;
+  const last = accepted.at(-1);
+  const attempts: Attempt[] = [];
+  if ('end' in result && first !== undefined && last !== undefined) {
+    const status = result.accepted?.status ?? null;
+    const range = { leads: accepted.length, since: first - 1, through: last };
+    attempts.push(attempt('leads', now, { ...range, status, host, durationMs: duration }));
+  }
+  const end = 'end' in result ? result.end : result;
+  const announced = hook.send === 'event' ? { since: sinceOf(due), through: due.through } : {};
+  const facts = { ...announced, host, durationMs: duration };
+  switch (end.kind) {
+    case 'accepted':
+      if (hook.send === 'event') attempts.push(attempt('leads', now, { ...facts, status: end.status }));
+      break;
+    case 'refused':
+    case 'gone': {
+      const nextTryAt = end.kind === 'gone' ? null : progress.checkAt;
+      const { status, reason = null } = end;
+      attempts.push(attempt('refused', now, { ...facts, status, reason, nextTryAt }));
+      break;
+    }
+    case 'timeout':
+    case 'unreachable': {
+      const reason = end.kind === 'timeout' ? NO_ANSWER : NO_CONNECTION;
+      attempts.push(attempt('failed', now, { ...facts, reason, nextTryAt: progress.checkAt }));
+      break;
+    }
+    case 'not-allowed':
+      attempts.push(attempt('failed', now, { ...facts, code: 'hook-host-not-allowed', durationMs: null }));
+  }
+  return attempts;
+}

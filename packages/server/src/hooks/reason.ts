@@ -1,0 +1,46 @@
+/** What a receiver says about a failure: the beginning of its response, if that is text. */
+import type { IncomingMessage } from 'node:http';
+
+const MAX_BYTES = 200;
+/** A receiver that sends its body slowly, or for ever, costs no more. */
+const MAX_MS = 250;
+
+/** Reads what comes soon. `isShort`: the body ends by itself, and the connection is used again. Returns the text read so far. */
+export function readReason(response: IncomingMessage, isShort: boolean): () => string | undefined {
+  if (!isText(response)) {
+    if (!isShort) response.destroy();
+    return () => undefined;
+  }
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  const end = () => {
+    if (!isShort) response.destroy();
+  };
+  const timer = setTimeout(end, MAX_MS);
+  response.on('data', (chunk: Buffer) => {
+    if (bytes >= MAX_BYTES) return;
+    chunks.push(chunk.subarray(0, MAX_BYTES - bytes));
+    bytes += chunk.length;
+    if (bytes >= MAX_BYTES) end();
+  });
+  response.on('error', () => undefined);
+  response.on('close', () => clearTimeout(timer));
+  return () => toText(Buffer.concat(chunks));
+}
+
+function isText({ headers }: IncomingMessage): boolean {
+  const [type = ''] = (headers['content-type'] ?? '').toLowerCase().split(';', 1);
+  const name = type.trim();
+  const isPlain = name.startsWith('text/') || name === 'application/json' || name.endsWith('+json');
+  return isPlain && (headers['content-encoding'] ?? 'identity') === 'identity';
+}
+
+/** Undefined: it is not UTF-8, or empty. The last character may be cut. */
+function toText(bytes: Buffer): string | undefined {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
+    return text.replace(/\p{C}/gu, ' ').replace(/\s+/gu, ' ').trim() || undefined;
+  } catch {
+    return undefined;
+  }
+}

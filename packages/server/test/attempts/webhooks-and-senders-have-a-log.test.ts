@@ -1,0 +1,124 @@
+import type { Attempt, Consumers, Senders } from '@leadtap/contract';
+import { AttemptLog } from '@leadtap/contract/schemas';
+import { Errors } from 'typebox/value';
+import { expect, it, vi } from 'vitest';
+import { sendLeads, startIntake } from '../../../testing/harness/intake.ts';
+import { manualClock } from '../../../testing/harness/manual-clock.ts';
+import type { TestService } from '../../../testing/harness/service.ts';
+import { startReceiver } from '../../../testing/integrations/hook-receiver.ts';
+import { client, iso } from '../consumers/support/consumers.ts';
+import { startWith, subscribe } from '../hooks/support/hooks.ts';
+
+const get = async <Body>(service: TestService, path: string, userId = 'boss'): Promise<Body> => {
+  const token = await service.token(userId, { tokenId: 'reader' });
+  const response = await fetch(`${service.url}/automation/${path}`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  expect(response.status).toBe(200);
+  return response.json() as Promise<Body>;
+};
+
+async function logOf(service: TestService, path: string): Promise<Attempt[]> {
+  const body = await get<AttemptLog>(service, path);
+  expect([...Errors(AttemptLog, body)]).toEqual([]);
+  return body.log;
+}
+
+const hookLogOf = async (service: TestService) => {
+  const { consumers } = await get<Consumers>(service, 'consumers');
+  const found = consumers.find(({ hook }) => hook !== null);
+  return logOf(service, `consumers/${found?.id}/log`);
+};
+
+it('a webhook that sends leads: what was accepted, and why something was refused', async () => {
+  const receiver = await startReceiver();
+  const lines: string[] = [];
+  const service = await startWith(receiver, { logTo: { write: (line) => lines.push(line) } });
+  const [start = 0] = await service.add({});
+  await subscribe(service, await service.token('boss'), receiver.url, undefined, 'lead');
+  const times = await service.add({}, {});
+  await receiver.event(2);
+  const host = new URL(receiver.url).host;
+  await vi.waitFor(async () => {
+    const [leads] = await hookLogOf(service);
+    expect(leads).toMatchObject({ kind: 'leads', leads: 2, status: 200, message: '2 leads' });
+    // A poll after `since` returns just these.
+    expect(Date.parse(leads?.since ?? '')).toBeGreaterThanOrEqual(start);
+    expect(leads?.since && leads.since < iso(times[0] ?? 0)).toBe(true);
+    expect(leads?.through).toBe(iso(times[1] ?? 0));
+  });
+  const secret = 'Ada Lovelace is unknown';
+  receiver.respond = (response) => response.writeHead(503, { 'content-type': 'text/plain' }).end(secret);
+  await service.add({});
+  await vi.waitFor(async () => {
+    const [refused] = await hookLogOf(service);
+    expect(refused).toMatchObject({ kind: 'refused', status: 503, leads: 0, reason: secret });
+    expect(refused?.message).toMatch(new RegExp(`^503 from ${host}, (?:\\d+ times, )?next try in \\d+ s$`));
+    expect(refused?.fix).toMatch(/^Look in its platform/);
+    expect(Date.parse(refused?.nextTryAt ?? '')).toBeGreaterThan(Date.parse(refused?.at ?? ''));
+  });
+  expect(await (await fetch(service.metricsUrl)).text()).not.toContain(secret);
+  expect(await (await fetch(service.statusUrl)).text()).not.toContain(secret);
+  expect(lines.join('')).not.toContain(secret);
+  // It may have repeated a lead.
+  const [lead] = await service.leads('boss');
+  const key = { companyId: 'acme', createdAt: Date.parse(lead?.createdAt ?? ''), id: lead?.id ?? '' };
+  expect(await service.store.removal.erase([key])).toBe(1);
+  const [erased] = await hookLogOf(service);
+  expect(erased).toMatchObject({ status: 503, reason: null });
+});
+
+it('events are in the log of the consumer that polls with the token', async () => {
+  const receiver = await startReceiver();
+  const service = await startWith(receiver);
+  await service.add({});
+  const token = await service.token('boss', { tokenId: 'zapier' });
+  await subscribe(service, token, receiver.url);
+  const [lead = 0] = await service.add({});
+  await receiver.event(1);
+  await (await client(service, 'boss', 'zapier')).poll(`since=${iso(lead - 1)}`);
+  await vi.waitFor(async () => {
+    const log = await hookLogOf(service);
+    expect(log.map(({ kind, leads }) => [kind, leads]).sort()).toEqual([
+      ['leads', 0],
+      ['leads', 1],
+    ]);
+    const event = log.find(({ leads }) => leads === 0);
+    expect(event?.message).toBe(`${new URL(receiver.url).host} was told that there are new leads`);
+    expect(event?.through).toBe(iso(lead));
+  });
+});
+
+it('a sender: leads that came in, and what was refused, with the names of fields', async () => {
+  const clock = manualClock();
+  const service = await startIntake({ clock });
+  const send = (leads: unknown, tokenId = 'web') => sendLeads(service, leads, { tokenId });
+  const flush = async () => service.service.senders?.flush();
+  await send([{ firstName: 'Ada' }, { firstName: 'Grace' }]);
+  await send([{ firstName: 'Joan' }]);
+  await flush();
+  const wrong = { email: 'not an address' };
+  for (let count = 0; count < 3; count += 1) {
+    clock.advance(1000);
+    await send([wrong]);
+    await flush();
+  }
+  await send([{ nickname: 'secret' }]);
+  const { senders } = await get<Senders>(service, 'senders');
+  const log = await logOf(service, `senders/${senders[0]?.id}/log`);
+  const title = 'at least one lead is not valid';
+  expect(log.map(({ kind, times, leads, fields, message }) => [kind, times, leads, fields, message])).toEqual(
+    [
+      ['refused', 1, 0, ['nickname'], `422 ${title}: nickname`],
+      ['refused', 3, 0, ['email'], `422 ${title}: email, 3 times`],
+      ['leads', 2, 3, [], '3 leads'],
+    ],
+  );
+  expect(log[1]?.fix).toBe('The values of email are not valid: correct them in the sender.');
+  expect(JSON.stringify(log)).not.toMatch(/not an address|secret/);
+  const other = await service.token('north-lead', { tokenId: 'other' });
+  const denied = await fetch(`${service.url}/automation/senders/${senders[0]?.id}/log`, {
+    headers: { authorization: `Bearer ${other}` },
+  });
+  expect(denied.status).toBe(404);
+});
