@@ -22,8 +22,9 @@ addEventListener('popstate', () => {
   place.value = placeOf(location.hash);
 });
 
-/** `@` and `:` need not be encoded in a fragment. */
-const encode = (item: string): string => encodeURIComponent(item).replace(/%40|%3A/g, decodeURIComponent);
+/** These need not be encoded in a fragment. */
+const encode = (item: string): string =>
+  encodeURIComponent(item).replace(/%(?:2F|3A|3D|3F|40)/g, decodeURIComponent);
 
 export const hrefOf = (tab: string, item = ''): string => `#${tab}${item === '' ? '' : `/${encode(item)}`}`;
 
