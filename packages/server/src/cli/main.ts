@@ -67,6 +67,8 @@ export function buildProgram(context: CommandContext): Command {
     .helpCommand('help [command]', 'show the help of a command')
     .addHelpText('after', FIRST_STEPS)
     .exitOverride()
+    // Otherwise `consumers log NAME --json` would set --json of `consumers`.
+    .enablePositionalOptions()
     .showSuggestionAfterError()
     .showHelpAfterError('  Add --help to see how to use the command.')
     .configureHelp({ styleTitle: (title) => styled('bold', title) })

@@ -120,7 +120,7 @@ export class Table {
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /** A shorter time is an earlier one that `--since` accepts: `2026-03-02T09:30Z` or `2026-03-02`. */
-function cut(text: string, width: number): string {
+export function cut(text: string, width: number): string {
   if (text.length <= width) return text;
   if (!TIME.test(text)) return `${text.slice(0, width - 1)}…`;
   return width < 17 ? text.slice(0, 10) : `${text.slice(0, 16)}Z`;

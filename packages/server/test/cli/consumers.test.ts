@@ -49,6 +49,7 @@ describe('leadtap consumers', () => {
     ]);
     expect(JSON.parse((await run('consumers --json')).stdout)).toEqual([
       {
+        id: expect.stringMatching(/^[\w-]{16}$/),
         tokenId: 'token-1',
         name: 'n8n, sales',
         userId: 'boss',

@@ -79,6 +79,8 @@ test('what does not exist is 1, and a command says where to look', async () => {
     ['leads show 1 --company unknown', 'there is no company unknown\n'],
     ['org export --company unknown', 'there is no company unknown\n'],
     ['consumers --company unknown', 'there is no company unknown\n'],
+    ['consumers log nothing', 'no consumer is called "nothing"\n  `leadtap consumers` shows all'],
+    ['senders log nothing', 'no sender is called "nothing"\n  `leadtap senders` shows all'],
     ['consumers forget nothing', 'no consumer polls with token nothing\n  `leadtap consumers` shows'],
     ['consumers forget --user unknown', 'there is no user unknown\n'],
     ['hooks list --company unknown', 'there is no company unknown\n'],

@@ -12,7 +12,7 @@ import { terminal } from './terminal.ts';
 const NOT_RUN: readonly (readonly [RegExp, string])[] = [
   [/leadtap (serve|demo)\b/, 'does not end'],
   [/postgres:\/\/|leadtap alert/, 'needs a server'],
-  [/token revoke|hooks (remove|send-test)|consumers forget/, 'the id is made up'],
+  [/token revoke|hooks (rename|remove|send-test)|consumers (forget|log)|senders log/, 'the id is made up'],
   [/leads refused (show|.*--sender)/, 'the request is made up'],
   [/leads (erase|prune) (?!.*--(yes|dry-run))/, 'asks a person'],
   ...(inject('store') === 'postgres' ? ([[/leadtap backup/, 'copies SQLite files']] as const) : []),

@@ -12,6 +12,7 @@ import {
   listedConsumerPages,
   pendingOf,
   positionOfLeadHook,
+  publicIdOf,
   silenceOf,
   toConsumerJson,
   toGapsJson,
@@ -20,10 +21,10 @@ import { findCompany } from '../accounts/organisation.ts';
 import { addCommand, parseDuration } from '../command.ts';
 import { type CommandContext, withStore } from '../context.ts';
 import { EXIT_CODES, ExitCode } from '../exit.ts';
-import { Failure } from '../failure.ts';
 import { printList, writeLine } from '../output.ts';
 import { registerForget } from './forget.ts';
-import { consumerSourcesOf } from './sources.ts';
+import { registerConsumerLog } from './log.ts';
+import { consumerSourcesOf, requireConsumers } from './sources.ts';
 
 export function registerConsumers(program: Command, context: CommandContext): void {
   const consumers = addCommand(program, context, {
@@ -48,9 +49,10 @@ for it. Fewer than five polls, or less than ten minutes of them, make no consume
 after three polls. Time in which the service was unavailable makes none stale. With a
 time, such as --stale 15m, all consumers are listed that have not polled for so long. For a consumer with a webhook
 subscription, the time begins with the first lead that waits. Revoke a token that is no longer used: it is listed then
-only while it still polls. To keep the token, use \`leadtap consumers forget\`.
+only while it still polls. To keep the token, use \`leadtap consumers forget\`. \`leadtap consumers log NAME\` shows what one
+of them received, and why it was refused.
 
---json has tokenId, name, userId, companyId, state, tokenExpiresAt (null: never), firstPollAt, lastPollAt, lastStatus,
+--json has id, tokenId, name, userId, companyId, state, tokenExpiresAt (null: never), firstPollAt, lastPollAt, lastStatus,
 polls, usualIntervalSeconds, confirmedThrough, deliveredThrough, waiting (at most 100,000), waitingSince (the createdAt of
 the first of them), skipped and skippedSince (leads that it asked past without being sent them),
 missedLeads (those of them that it could not see when it got later leads: they were moved, or its access was widened), unconfirmedSince (the
@@ -64,6 +66,7 @@ isBeforeStart }] with those leads, tokenEnded (revoked, expired or key-removed: 
     ],
     run: listConsumers,
   });
+  registerConsumerLog(consumers, context);
   registerForget(consumers, context);
 }
 
@@ -80,12 +83,7 @@ const MAX_PENDING_LEADS = 100_000;
 const listConsumers = (context: CommandContext, options: ConsumersOptions): Promise<void> =>
   withStore(context, async (store, config) => {
     const { company: companyId, stale, json } = options;
-    if (!config.consumers)
-      throw new Failure(
-        'configuration',
-        'LEADTAP_CONSUMERS is off, so it is not recorded who polls',
-        'Set LEADTAP_CONSUMERS=on for the service and for this command, and start the service again.',
-      );
+    requireConsumers(config);
     if (companyId !== undefined) await findCompany(store, companyId);
     const now = context.clock();
     const { staleAfterMs } = config;
@@ -117,6 +115,7 @@ const listConsumers = (context: CommandContext, options: ConsumersOptions): Prom
   });
 
 const toJson = (listed: ListedConsumer, now: number, staleAfterMs: number | undefined) => ({
+  id: publicIdOf(listed),
   ...toConsumerJson(consumerFactsOf(listed, now, staleAfterMs)),
   polls: listed.consumer?.polls ?? 0,
   gaps: toGapsJson(listed),

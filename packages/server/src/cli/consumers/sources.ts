@@ -5,6 +5,16 @@ import { createHostCheck } from '../../hooks/url.ts';
 import type { ConsumerSources } from '../../status/consumer-states.ts';
 import type { Store } from '../../store/store.ts';
 import { hooksOf } from '../context.ts';
+import { Failure } from '../failure.ts';
+
+export function requireConsumers({ consumers }: Config): void {
+  if (consumers) return;
+  throw new Failure(
+    'configuration',
+    'LEADTAP_CONSUMERS is off, so it is not recorded who polls',
+    'Set LEADTAP_CONSUMERS=on for the service and for this command, and start the service again.',
+  );
+}
 
 export const consumerSourcesOf = async (store: Store, config: Config): Promise<ConsumerSources> => ({
   consumers: store.consumers,

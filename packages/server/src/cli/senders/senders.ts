@@ -8,9 +8,10 @@ import { findCompany } from '../accounts/organisation.ts';
 import { addCommand } from '../command.ts';
 import { type CommandContext, withStore } from '../context.ts';
 import { printList, writeLine } from '../output.ts';
+import { registerSenderLog } from './log.ts';
 
 export function registerSenders(program: Command, context: CommandContext): void {
-  addCommand(program, context, {
+  const senders = addCommand(program, context, {
     name: 'senders',
     description: 'list who sends leads over HTTP, and what was refused of it',
     options: {
@@ -20,7 +21,8 @@ export function registerSenders(program: Command, context: CommandContext): void
     help: `
 Every token that sends leads to POST {base_url}/leads is a sender. LAST LEAD is the time of the last request whose leads
 were stored; ACCEPTED is the number of leads and REFUSED that of refused requests in the last 30 days. Figures are at most
-5 seconds old. \`leadtap doctor\` says what to do about a sender with a problem.
+5 seconds old. \`leadtap doctor\` says what to do about a sender with a problem, and \`leadtap senders log NAME\` shows what
+one of them sent, and why it was refused.
 
 --json has id, name, tokenId, userId, companyId, source, tokenExpiresAt (null: never), lastRequestAt, lastAcceptedAt,
 lastRefusal: { at, code, fields } or null, accepted30d, refused30d, refused: { kept, requests, firstAt, lastAt, unkept,
@@ -30,6 +32,7 @@ problems, level (good, warning, error, unknown or inactive) and message. There a
     examples: ['leadtap senders', 'leadtap senders --company soleil --json'],
     run: listSenders,
   });
+  registerSenderLog(senders, context);
 }
 
 interface SendersOptions {
