@@ -285,7 +285,8 @@ export const ConsumerHook = Type.Object(
         'As in `Hook`. `expired`: it sends leads, and has ended with its token; subscribe again. `key-removed`: the key that signed its token is not accepted any more; subscribe again.',
     }),
     isAllowed: Type.Boolean({
-      description: 'Whether this service may send to the host. False: the operator has to allow it.',
+      description:
+        'Whether this service may send to the host. False: the operator has to allow it, or to switch webhooks on again.',
     }),
     isAccepted: Type.Boolean({
       description: 'Whether the last attempt was accepted. False: it was not, or it is not known yet.',

@@ -12,7 +12,7 @@ import { acceptedKeysOf, keyIdOf } from './accounts/own-tokens.ts';
 import { loadSigningKeys, type SigningKeys, secretsOf } from './accounts/signing-keys.ts';
 import { makeVerifyToken } from './accounts/tokens.ts';
 import { AttemptRecorder } from './attempts/recorder.ts';
-import { type Config, describeDatabase, serviceUrl } from './config.ts';
+import { type Config, describeDatabase, hookHostsOf, serviceUrl } from './config.ts';
 import { ConsumerRecorder } from './consumers/recorder.ts';
 import { createFindEndpoint } from './find/endpoint.ts';
 import { createDelivery, type DeliveryOptions, MAX_SOCKETS } from './hooks/deliver.ts';
@@ -20,7 +20,7 @@ import { createHookEndpoints } from './hooks/endpoint.ts';
 import { addHookMetrics } from './hooks/metrics.ts';
 import { HookSender } from './hooks/sender.ts';
 import { withAcceptedKeys } from './hooks/store.ts';
-import { allowedHosts, createHostCheck } from './hooks/url.ts';
+import { allowedHosts } from './hooks/url.ts';
 import { consoleEndpoints } from './http/console.ts';
 import { docsEndpoints, redirectsToDocs } from './http/docs.ts';
 import { createRouter, type Endpoint, switchedOff } from './http/endpoint.ts';
@@ -107,8 +107,8 @@ export async function compose(
   const store = await open(config, { clock, log: logger });
   const limiters = await limits({ redisUrl: config.redisUrl, clock, log: logger });
   const acceptedKeys = acceptedKeysOf(keys, config.externalTokens);
-  const hookStore = config.hooks ? withAcceptedKeys(store.hooks, acceptedKeys) : undefined;
-  const sockets = socketLimits(hookStore ? MAX_SOCKETS : 0);
+  const storedHooks = withAcceptedKeys(store.hooks, acceptedKeys);
+  const sockets = socketLimits(config.hooks ? MAX_SOCKETS : 0);
   const { maxConnections = sockets?.maxConnections } = options;
 
   // What is counted and recorded of them.
@@ -117,6 +117,11 @@ export async function compose(
   const recording = { clock, log: logger, flushMs: options.consumerFlushMs };
   const recorder = config.consumers ? new ConsumerRecorder(store.consumers, recording) : undefined;
   recorder?.start();
+  const recordPause = () =>
+    store.consumers.recordPause().catch((err: unknown) => {
+      logger.warn({ err }, 'it could not be recorded that polls are not recorded');
+    });
+  if (!recorder) await recordPause();
   const senders = config.intake ? new SenderRecorder(store.senders, recording) : undefined;
   const attempts = new AttemptRecorder(store.attempts, recording);
   const refusedLeads = new RefusedLeadRecorder(store.refusedLeads, {
@@ -126,7 +131,8 @@ export async function compose(
 
   // What the operator sees of it.
   const engine = engineOf(config.database);
-  const maySendTo = createHostCheck(config.hookHosts);
+  // What waits for webhooks is shown while they are switched off, too.
+  const consumerSources = { consumers: store.consumers, hooks: storedHooks, hookHosts: hookHostsOf(config) };
   const readStatus = createStatusReader({
     clock,
     version: VERSION,
@@ -136,7 +142,7 @@ export async function compose(
     readLastBackup: engine.backupTimes?.readLast,
     sharedLimits: limiters.shared,
     instance,
-    ...{ hooks: hookStore, maySendTo, hookHosts: config.hookHosts },
+    ...{ hooks: storedHooks, hookHosts: consumerSources.hookHosts },
     isRecording: recorder !== undefined,
     isRecordingSenders: senders !== undefined,
     staleAfterMs,
@@ -145,7 +151,7 @@ export async function compose(
     timeouts,
   });
   addStatusMetrics(metrics.registry, {
-    ...{ readStatus, hasConsumers: recorder !== undefined, hasHooks: hookStore !== undefined, timeouts },
+    ...{ readStatus, hasConsumers: recorder !== undefined, hasHooks: config.hooks, timeouts },
   });
 
   const alerts =
@@ -188,12 +194,12 @@ export async function compose(
           flushUser: (userId) => recorder.flushUser(userId),
           staleAfterMs,
           instance,
-          ...{ hooks: hookStore, maySendTo },
+          sources: consumerSources,
         }),
         createConsumerLogEndpoint({
           ...reading,
           attempts: store.attempts,
-          sources: { consumers: store.consumers, hooks: hookStore },
+          sources: consumerSources,
           flushUser: async (userId) => {
             await Promise.all([recorder.flushUser(userId), attempts.flush()]);
           },
@@ -212,12 +218,14 @@ export async function compose(
         }),
       ]
     : [switchedOff(SENDERS_PATH, INTAKE_OFF), switchedOff(SENDER_LOG_PATH, INTAKE_OFF)];
-  const hooks = hookStore && {
-    store: hookStore,
-    hosts: allowedHosts(config.hookHosts),
-    signingSecrets: secretsOf(keys),
-    keyIdOf: (token: string) => keyIdOf(token, keys, config.externalTokens),
-  };
+  const hooks = config.hooks
+    ? {
+        store: storedHooks,
+        hosts: allowedHosts(config.hookHosts),
+        signingSecrets: secretsOf(keys),
+        keyIdOf: (token: string) => keyIdOf(token, keys, config.externalTokens),
+      }
+    : undefined;
   const hookSender =
     hooks &&
     new HookSender({
@@ -309,6 +317,8 @@ export async function compose(
     close: async () => {
       limiters.close();
       await Promise.all([recorder?.close(), senders?.close(), attempts.close(), refusedLeads.close()]);
+      // Another instance, which has recorded polls, may have stopped meanwhile.
+      if (!recorder) await recordPause();
       await store.close();
     },
   };

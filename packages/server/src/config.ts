@@ -65,6 +65,10 @@ export interface Config {
   readonly logLevel: LogLevel;
 }
 
+/** Null: webhooks are switched off. */
+export const hookHostsOf = ({ hooks, hookHosts }: Config): readonly string[] | null =>
+  hooks ? hookHosts : null;
+
 /** Throws `ConfigError`. */
 export function parseConfig(sources: ConfigSources): Config {
   const settings = new Settings(sources);

@@ -288,6 +288,41 @@ export const consumerChecks = [
   ),
 
   checkConsumers(
+    'consumers: what was sent while polls were not recorded is not known, and is no gap',
+    async ({ store, consumers, openAnother }) => {
+      const other = (await openAnother()).consumers;
+      const before = START - 120_000;
+      const [a = 0] = await stamp(store, [lead('1')]);
+      const sent = { deliveredThrough: a, sent: [{ after: null, through: a }] };
+      await consumers.recordDowntime(before);
+      for (const id of ['now', 'later'])
+        await consumers.record([polls('boss', id, { ...sent, lastPollAt: before })]);
+      await consumers.recordStop(before + 60_000);
+      await other.recordPause();
+      const [b = 0] = await stamp(store, [lead('2')]);
+      await consumers.recordDowntime(b + 1);
+      const downtime = { unavailableSince: before, availableSince: b + 1, isUnrecorded: true };
+      assert.deepEqual((await other.list(query()))[0]?.downtime, downtime);
+      const [c = 0] = await stamp(store, [lead('3')]);
+      const at = { lastPollAt: c + 60_000, writtenAt: c + 60_000 };
+      await consumers.record([
+        polls('boss', 'later', { ...at, confirmedThrough: c + 1 }),
+        polls('boss', 'now', { ...at, confirmedThrough: b }),
+      ]);
+      const skipped = async () =>
+        (await consumers.list(query())).map(({ tokenId, skippedSince }) => [tokenId, skippedSince]);
+      const found = [
+        ['later', c],
+        ['now', null],
+      ];
+      assert.deepEqual(await skipped(), found);
+      const last = { lastPollAt: c + 120_000, writtenAt: c + 120_000 };
+      await consumers.record([polls('boss', 'now', { ...last, confirmedThrough: c + 1 })]);
+      assert.deepEqual((await skipped())[1], ['now', c]);
+    },
+  ),
+
+  checkConsumers(
     'consumers: a refused token that was issued here is listed for 24 hours after its last poll',
     async ({ store, consumers }) => {
       const REVOKED_KEPT_MS = 30 * 86_400_000;

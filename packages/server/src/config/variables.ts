@@ -146,7 +146,7 @@ export const VARIABLES = {
     default: 'on',
     parse: values.parseOnOff,
     meaning:
-      '`on`: automation platforms can subscribe webhooks, at `{base_url}/automation/hooks`. `off`: they cannot, and nothing is sent.',
+      '`on`: automation platforms can subscribe webhooks, at `{base_url}/automation/hooks`. `off`: they cannot, and nothing is sent: leads wait for those that are subscribed.',
   },
   hookHosts: {
     name: 'LEADTAP_HOOK_HOSTS',

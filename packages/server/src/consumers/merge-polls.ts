@@ -121,6 +121,14 @@ const subtract = (gaps: readonly Gap[], range: SentRange): readonly Gap[] =>
     return [...before, ...rest];
   });
 
+/** Polls were not recorded until `startedAt`: what was sent before is not known, so that new gaps begin then. */
+export const gapsSince = (gaps: readonly Gap[], startedAt = Number.NEGATIVE_INFINITY): readonly Gap[] =>
+  gaps.flatMap((gap) => {
+    if (gap.isBeforeStart || gap.recordedAt < startedAt) return [gap];
+    if (gap.through < startedAt) return [];
+    return [{ ...gap, after: laterOf(gap.after, startedAt - 1) }];
+  });
+
 /**
  * Leaves out gaps without a lead that the user may see: `newestIn` is the newest one of each. A crash loses the last seconds of
  * what was sent. So with the first polls since the start after it, which is then `startedAt`, a client that asks for what comes after

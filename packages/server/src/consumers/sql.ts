@@ -18,7 +18,7 @@ import {
   type Table,
   type TaskOptions,
 } from '../sql/sql.ts';
-import { keepGapsWithLeads, mergePolls, startOfFirstPolls } from './merge-polls.ts';
+import { gapsSince, keepGapsWithLeads, mergePolls, startOfFirstPolls } from './merge-polls.ts';
 import { findMissed, findMissedOfUsers, prepareMovedLeads, recordReceived } from './moved-leads.ts';
 import { attemptsOf } from './poll-attempts.ts';
 import {
@@ -194,8 +194,12 @@ function listSql(dialect: Dialect, selection: string, isListed = `${IS_OVER} IS 
 interface Availability {
   readonly unavailableSince: number | null;
   readonly availableSince: number | null;
+  /** Or `PAUSED`. */
   readonly stoppedAt: number | null;
 }
+
+/** In place of a time: the last instance has not recorded polls. */
+const PAUSED = 0;
 
 const READ_AVAILABILITY = `
   SELECT leadtap.to_ms(unavailable_since) AS "unavailableSince", leadtap.to_ms(available_since) AS "availableSince",
@@ -331,9 +335,10 @@ function tokenEndOf(
 }
 
 function toDowntime(known: Availability | undefined): Downtime | null {
-  const { unavailableSince = null, availableSince = null } = known ?? {};
+  const { unavailableSince = null, availableSince = null, stoppedAt = null } = known ?? {};
   if (unavailableSince === null || availableSince === null) return null;
-  return availableSince - unavailableSince < MIN_DOWNTIME_MS ? null : { unavailableSince, availableSince };
+  if (availableSince - unavailableSince < MIN_DOWNTIME_MS) return null;
+  return { unavailableSince, availableSince, ...(stoppedAt === PAUSED && { isUnrecorded: true }) };
 }
 
 /** When the service started after a crash. A stop that is recorded is no crash, and neither is a database that was unreachable. */
@@ -445,6 +450,16 @@ export function createConsumerStore({ dialect, read, write }: SqlDatabase): Cons
           stoppedAt: now,
         });
       }, SHORT),
+
+    recordPause: () =>
+      write(function* () {
+        yield* lockConsumers();
+        const [known] = yield* query<Availability>(READ_AVAILABILITY);
+        yield* writeAvailability(known, {
+          ...{ unavailableSince: null, availableSince: null, ...known },
+          stoppedAt: PAUSED,
+        });
+      }, SHORT),
   };
 }
 
@@ -472,9 +487,16 @@ function* dropEmptyGaps(
   stored: ReadonlyMap<string, ConsumerPosition>,
   written: Map<string, ConsumerPosition>,
 ): SqlTask<void> {
-  const changed = [...written].filter(([key, { gaps }]) => gaps.length > 0 && gaps !== stored.get(key)?.gaps);
-  if (changed.length === 0) return;
+  const withGaps = [...written].filter(
+    ([key, { gaps }]) => gaps.length > 0 && gaps !== stored.get(key)?.gaps,
+  );
+  if (withGaps.length === 0) return;
   const [known] = yield* query<Availability>(READ_AVAILABILITY);
+  const pausedUntil = known?.stoppedAt === PAUSED ? known.availableSince : null;
+  const changed = withGaps.map(([key, position]) => {
+    const startedAt = startOfFirstPolls(stored.get(key), pausedUntil);
+    return [key, { ...position, gaps: gapsSince(position.gaps, startedAt) }] as const;
+  });
   const gaps = changed.flatMap(([, { userId, gaps }]) => gaps.map((gap) => ({ gap, userId })));
   const rows = yield* queryInChunks<{ number: number; newest: number | null }>(
     sql.newestInGaps,

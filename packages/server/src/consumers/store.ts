@@ -107,6 +107,8 @@ export type TokenEnd = 'revoked' | 'expired' | 'key-removed';
 export interface Downtime {
   readonly unavailableSince: number;
   readonly availableSince: number;
+  /** Polls were answered, but not recorded: `recordPause`. */
+  readonly isUnrecorded?: true;
 }
 
 /** A consumer whose user exists, and whose token works or was used within the last 24 hours. */
@@ -196,6 +198,8 @@ export interface ConsumerStore {
   recordDowntime(now: number, unavailableSince?: number): Promise<void>;
   /** An instance has stopped, and everything that it recorded is written. */
   recordStop(now: number): Promise<void>;
+  /** Polls are not recorded from now on: what is sent until the next start is not known, and that it was not sent neither. */
+  recordPause(): Promise<void>;
 }
 
 /** A revoked token that is still used is listed until so long after its last poll. */

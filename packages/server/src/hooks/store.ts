@@ -245,10 +245,9 @@ const HOOKS_PER_PAGE = 200;
 
 /** All hooks, or those of a company or a user, page by page. */
 export async function* hookPages(
-  hooks: HookStore | undefined,
+  hooks: HookStore,
   { now, companyId, userId }: Omit<HookQuery, 'limit' | 'after'>,
 ): AsyncGenerator<readonly ListedHook[]> {
-  if (!hooks) return;
   let page: readonly ListedHook[] = [];
   do {
     page = await hooks.list({ now, companyId, userId, after: page.at(-1)?.hook.id, limit: HOOKS_PER_PAGE });

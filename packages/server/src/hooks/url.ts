@@ -40,9 +40,9 @@ export function checkHookUrl(text: string, hosts: readonly string[]): CheckedUrl
     : { kind: 'host-not-allowed' };
 }
 
-/** Whether this service may send to an URL. */
-export const createHostCheck = (configured: readonly string[]) => {
-  const hosts = allowedHosts(configured);
+/** Whether this service may send to an URL. Null: webhooks are switched off. */
+export const createHostCheck = (configured: readonly string[] | null) => {
+  const hosts = configured === null ? [] : allowedHosts(configured);
   return (url: string): boolean => checkHookUrl(url, hosts).kind === 'allowed';
 };
 

@@ -13,6 +13,7 @@ import {
   listedStateOf,
   nameOfHook,
 } from '../hooks/store.ts';
+import { createHostCheck } from '../hooks/url.ts';
 import { toIso, toIsoOrNull } from '../lib/clock.ts';
 
 /**
@@ -50,12 +51,18 @@ export interface ConsumerHooks {
   readonly sendingLeads: readonly { readonly hook: ConsumerHook; readonly isPending: boolean }[];
 }
 
+export interface HookSources {
+  readonly hooks: HookStore;
+  /** `LEADTAP_HOOK_HOSTS`. Null: webhooks are switched off, and nothing is sent. */
+  readonly hookHosts: readonly string[] | null;
+}
+
 /** One query for 200 hooks, not one for each consumer. */
 export async function readConsumerHooks(
-  hooks: HookStore | undefined,
+  { hooks, hookHosts }: HookSources,
   query: Omit<HookQuery, 'limit' | 'after'>,
-  maySendTo: (url: string) => boolean,
 ): Promise<ConsumerHooks> {
+  const maySendTo = createHostCheck(hookHosts);
   const byConsumer = new Map<string, ConsumerHook>();
   const sendingLeads: { readonly hook: ConsumerHook; readonly isPending: boolean }[] = [];
   for await (const page of hookPages(hooks, query))

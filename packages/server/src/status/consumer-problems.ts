@@ -41,7 +41,7 @@ export interface ConsumerRow extends Partial<Pick<StatusProblem, 'severity'>> {
 export type FoundConsumer = Found & ConsumerRow;
 
 /** What the sentences about one consumer need beside it. */
-export type Moment = Pick<Facts, 'generatedAt' | 'refusals'>;
+export type Moment = Pick<Facts, 'generatedAt' | 'refusals' | 'hookHosts'>;
 
 export type DescribeConsumer = (consumer: ConsumerStatus, moment: Moment) => FoundConsumer;
 
@@ -213,8 +213,11 @@ export const describeStale: DescribeConsumer = (consumer, moment) => {
   const { lastPollAt, tokenExpiresAt, usualIntervalSeconds } = consumer;
   const silence = formatDuration(secondsSince(moment, lastPollAt ?? ''));
   const found = (reason: string, fixes: Fixes): FoundConsumer => {
-    const leads = consumer.pendingLeads === 0 ? '' : `; ${pendingText(consumer.pendingLeads)}`;
-    const row = `has not polled for ${silence}${reason}${leads}`;
+    const { pendingLeads, isUnrecorded } = consumer;
+    const leads = pendingLeads === 0 ? '' : `; ${isUnrecorded ? 'up to ' : ''}${pendingText(pendingLeads)}`;
+    const verb = isUnrecorded ? 'has no recorded poll' : 'has not polled';
+    const cause = isUnrecorded ? ', for a part of which LEADTAP_CONSUMERS was off' : '';
+    const row = `${verb} for ${silence}${cause}${reason}${leads}`;
     return { message: messageOf(consumer, row), row, ...fixes };
   };
   if (tokenExpiresAt !== null && secondsSince(moment, tokenExpiresAt) >= 0)
@@ -222,7 +225,8 @@ export const describeStale: DescribeConsumer = (consumer, moment) => {
       ...{ fix: `${renewFix(consumer)} ${endFix(consumer)}`, userFix: ASK_FOR_TOKEN },
       docs: '/docs#problem-token-expired',
     });
-  if (consumer.hook?.isAllowed === false) return found(`; ${HOST_NOT_ALLOWED}`, notSentFixes(consumer));
+  const cause = notAllowedCause(consumer, moment);
+  if (cause) return found(`; ${cause}`, notSentFixes(consumer, moment));
   const refusal = lastRefusalOf(moment, consumer);
   if (refusal) return found(`; its last poll was refused${refusal.text}`, refusal.fixes);
   const usual = usualIntervalSeconds === null ? '' : formatDuration(usualIntervalSeconds);
@@ -265,12 +269,12 @@ export const describePending: DescribeConsumer = (consumer, moment) => {
     row: `${leads}, the oldest for ${oldest}: ${lastPoll}`,
     ...(hostOf(consumer) !== null
       ? {
-          ...notSentFixes(consumer),
+          ...notSentFixes(consumer, moment),
           severity: pendingS > PENDING_LONG_S ? ('error' as const) : ('warning' as const),
         }
       : {
           ...(consumer.hook?.isAllowed === false
-            ? notSentFixes(consumer)
+            ? notSentFixes(consumer, moment)
             : (refusal?.fixes ?? (state === 'active' ? behindFixes : stoppedFixes(consumer)))),
           // A token that was only tried, and not since yesterday.
           ...(state === 'stale' && { severity: 'warning' as const }),
@@ -278,7 +282,12 @@ export const describePending: DescribeConsumer = (consumer, moment) => {
   };
 };
 
-function notSentFixes(consumer: ConsumerStatus): Fixes {
+function notSentFixes(consumer: ConsumerStatus, { hookHosts }: Moment): Fixes {
+  if (hookHosts === null)
+    return {
+      fix: `Remove LEADTAP_HOOKS=off, and start the service again: leads that wait are then sent, in order. If it is no longer needed: ${removeHookCommand(consumer)}.`,
+      userFix: 'Ask the operator to remove `LEADTAP_HOOKS=off`: leads that wait are then sent, in order.',
+    };
   if (consumer.hook?.isAllowed === false)
     return {
       fix: `Add its host (${hooksCommand(consumer)} shows it) to LEADTAP_HOOK_HOSTS, and start the service again. If it is no longer needed: ${removeHookCommand(consumer)}.`,
@@ -291,25 +300,32 @@ function notSentFixes(consumer: ConsumerStatus): Fixes {
   };
 }
 
-/** Of a webhook that is sent events: its host is not in the diagnosis. */
-const HOST_NOT_ALLOWED = 'this service may not send to the host of its webhook: LEADTAP_HOOK_HOSTS';
+/** Why this service does not send to the webhook of a consumer. Undefined: it has none, or may send to it. */
+export function notAllowedCause(consumer: ConsumerStatus, { hookHosts }: Moment): string | undefined {
+  if (consumer.hook?.isAllowed !== false) return undefined;
+  if (hookHosts === null) return 'webhooks are switched off (LEADTAP_HOOKS)';
+  // That of a webhook that is sent events is not in the diagnosis.
+  const host = hostOf(consumer) ?? 'the host of its webhook';
+  return `this service may not send to ${host}: LEADTAP_HOOK_HOSTS`;
+}
 
 function lastPollOf(consumer: ConsumerStatus, moment: Moment): string {
   const { hook } = consumer;
+  const cause = notAllowedCause(consumer, moment);
   const lastEventAt = hook?.lastEventAt ?? null;
   if (hook && hook.send !== 'event') {
-    if (!hook.isAllowed) return `this service may not send to ${hook.host}: LEADTAP_HOOK_HOSTS`;
+    if (cause) return cause;
     if (lastEventAt === null) return 'nothing was sent yet';
     return `${hook.isAccepted ? 'the last was sent' : 'the last attempt was'} ${agoOf(moment, lastEventAt)}`;
   }
-  if (consumer.lastPollAt === null && hook && !hook.isAllowed) return HOST_NOT_ALLOWED;
+  if (consumer.lastPollAt === null && cause) return cause;
   if (consumer.lastPollAt === null)
     return lastEventAt === null
       ? 'no webhook event was sent to it, and it has never polled'
       : 'it accepts webhook events, but has never polled';
   const refusal = lastRefusalOf(moment, consumer);
   if (refusal) return `its last poll was refused${refusal.text}`;
-  if (hook && !hook.isAllowed) return HOST_NOT_ALLOWED;
+  if (cause) return cause;
   if (consumer.isStuck) return 'it has received the leads before them and does not confirm them';
   return `its last poll was ${agoOf(moment, consumer.lastPollAt)}`;
 }
@@ -401,14 +417,23 @@ export const HOOK_FIXES = {
 
 export function describeHook(consumer: ConsumerStatus, moment: Moment): FoundConsumer {
   const described = describeHookRow(consumer, moment);
-  const { isAllowed = true } = consumer.hook ?? {};
+  const cause = notAllowedCause(consumer, moment);
+  if (cause) {
+    const row = `${described.row}; ${cause}`;
+    return {
+      ...described,
+      row,
+      message: `${subjectOf(consumer)}: ${row}.`,
+      ...notSentFixes(consumer, moment),
+    };
+  }
   const fix =
     consumer.hook?.state === 'disabled'
       ? 'Leads wait, and none is lost. `leadtap hooks send-test ID` enables it again if its receiver accepts requests'
       : 'It is sent again by itself. Leads wait meanwhile, and none is lost. `leadtap hooks send-test ID` shows what the receiver answers';
   return {
     ...{ ...described, message: `${subjectOf(consumer)}: ${described.row}.` },
-    fix: isAllowed ? `${fix} (${hooksCommand(consumer)} shows the id).` : notSentFixes(consumer).fix,
+    fix: `${fix} (${hooksCommand(consumer)} shows the id).`,
   };
 }
 
@@ -434,11 +459,16 @@ function describeHookRow(consumer: ConsumerStatus, moment: Moment): ConsumerRow 
 }
 
 /** The operator has one sentence for all of them. */
-export const describeAwaited = ({ lastPollAt }: ConsumerStatus, moment: Moment): ConsumerRow => ({
+export const describeAwaited = (
+  { lastPollAt, isUnrecorded }: ConsumerStatus,
+  moment: Moment,
+): ConsumerRow => ({
   row:
     lastPollAt !== null && secondsSince(moment, lastPollAt) < 0
       ? 'the clock of the service was set back since its last poll'
-      : 'has not polled since the service was unavailable',
+      : isUnrecorded
+        ? 'has not polled since polls are recorded again (LEADTAP_CONSUMERS was off)'
+        : 'has not polled since the service was unavailable',
   userFix: 'Wait for its next poll.',
 });
 
@@ -461,8 +491,11 @@ export function findAwaited(facts: Facts): Found | undefined {
     };
   const ended = secondsSince(facts, downtime.until);
   const duration = formatDuration(secondsSince(facts, downtime.from) - ended);
+  const cause = listed.some(({ isUnrecorded }) => isUnrecorded)
+    ? 'Polls were not recorded (LEADTAP_CONSUMERS=off)'
+    : 'The service was down';
   return {
-    message: `The service was down for ${duration}, until ${formatDuration(ended)} ago: ${awaited}`,
+    message: `${cause} for ${duration}, until ${formatDuration(ended)} ago: ${awaited}`,
     fix: 'Wait: a consumer that does not poll within one and a half of its usual intervals is then named.',
   };
 }

@@ -12,11 +12,12 @@ import {
   positionOf,
   type TokenEnd,
 } from '../consumers/store.ts';
-import { type HookStore, hasEnded } from '../hooks/store.ts';
+import { hasEnded } from '../hooks/store.ts';
 import { mayPoll } from '../leads/access.ts';
 import { MAX_CLOCK_SKEW_MS, toIso, toIsoOrNull } from '../lib/clock.ts';
 import {
   type ConsumerHook,
+  type HookSources,
   hasAccepted,
   readConsumerHooks,
   sendsLeads,
@@ -158,6 +159,10 @@ export const isAwaited = (listed: ListedConsumer, now: number, chosenMs?: number
   return silentFrom > seenAt(consumer, now) && consumerStateOf(listed, now, chosenMs) === 'active';
 };
 
+/** It may have polled since its last poll that is recorded. */
+const isUnrecorded = (consumer: Consumer | undefined): boolean =>
+  consumer?.downtime?.isUnrecorded === true && consumer.lastPollAt < consumer.downtime.availableSince;
+
 /**
  * A consumer that should have polled is stale while leads wait for it, however long ago that was: only a poll, the end of its token or
  * `leadtap consumers forget` ends that. Without such leads it is stale for 10 times as long as it polled, but at most 7 days.
@@ -238,6 +243,7 @@ export function consumerFactsOf(listed: ListedConsumer, now: number, chosenMs?: 
     isStuck: isStuck(listed, now, chosenMs),
     tokenEnded: tokenEndOfHook(listed) ?? consumer?.tokenEnded ?? null,
     isAwaited: isAwaited(listed, now, chosenMs),
+    isUnrecorded: isUnrecorded(consumer),
     hook: toConsumerHookJson(hook),
   };
 }
@@ -288,12 +294,8 @@ export function toGapsJson(listed: ListedConsumer) {
 /** SQLite answers no poll while it reads a page: some milliseconds. */
 const CONSUMERS_PER_PAGE = 100;
 
-export interface ConsumerSources {
+export interface ConsumerSources extends HookSources {
   readonly consumers: ConsumerStore;
-  /** Undefined if webhook subscriptions are switched off. */
-  readonly hooks?: HookStore | undefined;
-  /** Whether this service may send to an URL. Undefined: it is not known. */
-  readonly maySendTo?: ((url: string) => boolean) | undefined;
 }
 
 /** All consumers, or those of a company or a user, page by page. */
@@ -332,10 +334,11 @@ async function findMissedOfHooks(
 
 /** The same, with their webhook subscriptions. Tokens that have not polled yet, and hooks that send leads, are on the last page. */
 export async function* listedConsumerPages(
-  { consumers, hooks, maySendTo = () => true }: ConsumerSources,
+  sources: ConsumerSources,
   query: Omit<ConsumerQuery, 'limit' | 'after'>,
 ): AsyncGenerator<readonly ListedConsumer[]> {
-  const consumerHooks = await readConsumerHooks(hooks, query, maySendTo);
+  const { consumers } = sources;
+  const consumerHooks = await readConsumerHooks(sources, query);
   for await (const page of consumerPages({ consumers }, query))
     yield page.map((consumer) => {
       const { userId, tokenId, user } = consumer;

@@ -1,7 +1,6 @@
 /** `GET {base_url}/automation/consumers`: the consumers of the user of the token, and the diagnosis of each. */
 import { CONSUMERS_PATH, type Consumers, type Consumer as WireConsumer } from '@leadtap/contract';
 import { tokenKeyOf } from '../accounts/token-key.ts';
-import type { HookStore } from '../hooks/store.ts';
 import { type CallerEndpoint, READ_METHODS, type RefusalObserver } from '../http/endpoint.ts';
 import { type Exchange, jsonPayload } from '../http/exchange.ts';
 import {
@@ -13,7 +12,7 @@ import {
 import { systemClock, toIso } from '../lib/clock.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Store } from '../store/store.ts';
-import { endOf, type Moment } from './consumer-problems.ts';
+import { endOf, type Moment, notAllowedCause } from './consumer-problems.ts';
 import { type ConsumerSources, leadHookOf, listedConsumerPages, toGapsJson } from './consumer-states.ts';
 import { addTo, judge, MIN_BEHIND_MS, noCounts, toStatus } from './consumers.ts';
 import { toViewerSource, type ViewerSource } from './coverage-pieces.ts';
@@ -24,7 +23,8 @@ import { conclude, findUrgent } from './rules.ts';
 import { agoOf, countOf, hostOf, inSentence, MAX_PENDING_LEADS, nameOf, pendingText } from './sentences.ts';
 
 export interface ConsumersEndpointOptions extends IdentificationOptions, RefusalObserver {
-  readonly store: Pick<Store, 'consumers' | 'countLeadsInRanges'>;
+  readonly store: Pick<Store, 'countLeadsInRanges'>;
+  readonly sources: ConsumerSources;
   readonly accounts: Accounts;
   /** The limiter of polls: both count together. */
   readonly limiter: Limiter;
@@ -33,29 +33,17 @@ export interface ConsumersEndpointOptions extends IdentificationOptions, Refusal
   readonly staleAfterMs?: number | undefined;
   /** Knows the codes of refused polls. */
   readonly instance: Pick<InstanceMemory, 'read'>;
-  /** Absent: there are no webhook subscriptions. */
-  readonly hooks?: HookStore | undefined;
-  readonly maySendTo?: ConsumerSources['maySendTo'];
 }
 
 export function createConsumersEndpoint(options: ConsumersEndpointOptions): CallerEndpoint {
-  const {
-    store,
-    hooks,
-    maySendTo,
-    flushUser,
-    staleAfterMs,
-    instance,
-    observeRefusal,
-    clock = systemClock,
-  } = options;
-  const sources = { consumers: store.consumers, hooks, maySendTo };
+  const { store, sources, flushUser, staleAfterMs, instance, observeRefusal, clock = systemClock } = options;
 
   async function list(exchange: Exchange, { token, user }: Caller) {
     await flushUser(user.id);
     const { tokenId } = tokenKeyOf(token);
     const now = clock();
-    const moment = { generatedAt: toIso(now), refusals: instance.read().refusals };
+    const { hookHosts } = sources;
+    const moment = { generatedAt: toIso(now), refusals: instance.read().refusals, hookHosts };
     const counts = noCounts();
     const consumers: WireConsumer[] = [];
     const viewers: ViewerSource[] = [];
@@ -118,9 +106,10 @@ function diagnosisOf(consumer: ConsumerStatus, moment: Moment, isHeld: boolean):
     if (state === 'inactive') return { ...nothing, level: state, message: endOf(consumer) };
     const lastAt = hook?.lastEventAt ?? null;
     const verb = hook?.isAccepted ? 'sent' : 'last tried';
-    const message = lastAt === null ? 'nothing sent yet' : `${verb} ${agoOf(moment, lastAt)}`;
-    const level = state === 'subscribed' ? 'unknown' : 'good';
-    return { ...nothing, level, message: withPending(consumer, message) };
+    const sent = lastAt === null ? 'nothing sent yet' : `${verb} ${agoOf(moment, lastAt)}`;
+    const cause = notAllowedCause(consumer, moment);
+    const level = state === 'subscribed' || cause ? 'unknown' : 'good';
+    return { ...nothing, level, message: withPending(consumer, cause ? `${cause}; ${sent}` : sent) };
   }
   if (consumer.lastPollAt === null) {
     const message = 'has not polled yet';
@@ -131,7 +120,7 @@ function diagnosisOf(consumer: ConsumerStatus, moment: Moment, isHeld: boolean):
   const polled = `polled ${ago}${isAnswered(consumer.lastStatus) ? '' : `, answered with ${consumer.lastStatus}`}`;
   const message = isHeld
     ? 'at once: holds a poll'
-    : `${consumer.hook ? 'at once, by webhook: ' : ''}${polled}`;
+    : `${consumer.hook?.isAllowed ? 'at once, by webhook: ' : ''}${polled}`;
   return { ...nothing, level: 'good', message: withPending(consumer, message) };
 }
 

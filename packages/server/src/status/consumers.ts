@@ -51,7 +51,15 @@ const SKIPPED_MS = 7 * DAY_MS;
 
 export const NO_CONSUMERS: ConsumersStatus = {
   recorded: false,
-  ...{ active: 0, activeWithoutInterval: 0, activeByWebhook: 0, stale: 0, inactive: 0, subscribed: 0 },
+  ...{
+    active: 0,
+    activeWithoutInterval: 0,
+    activeByWebhook: 0,
+    notAllowed: 0,
+    stale: 0,
+    inactive: 0,
+    subscribed: 0,
+  },
   problems: noProblems(),
   ...{ behind: 0, longestWaitSeconds: 0, downtime: null, coverage: null, listed: [] },
 };
@@ -272,7 +280,11 @@ export function addTo(counts: Counts, { listed, state, pendingMs, problems }: Ju
     counts.downtime = { from: toIso(unavailableSince), until: toIso(availableSince) };
   }
   if (state === 'active' && consumer?.intervalMs === null) counts.activeWithoutInterval += 1;
-  if (state === 'active' && leadHookOf(listed)) counts.activeByWebhook += 1;
+  const leadHook = leadHookOf(listed);
+  if (state === 'active' && leadHook) {
+    counts.activeByWebhook += 1;
+    if (!leadHook.isAllowed) counts.notAllowed += 1;
+  }
   if (state === 'inactive') return;
   if ((pendingOf(listed)?.pendingSince ?? null) !== null) counts.behind += 1;
   counts.longestWaitSeconds = Math.max(counts.longestWaitSeconds, (pendingMs ?? 0) / 1000);

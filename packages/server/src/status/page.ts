@@ -367,7 +367,7 @@ function systemSection(report: StatusReport): Html {
 }
 
 function* systemFacts(report: StatusReport): Generator<SystemFact> {
-  const { database, leads, backup, redis, disk, hooks } = report;
+  const { database, leads, backup, redis, disk, hooks, hookHosts } = report;
   const state = database.reachable ? `${database.engine}, reachable` : 'unreachable';
   yield { name: 'Database', text: html`${state}`, isBad: !database.reachable };
   yield { name: 'Address', text: html`${database.address}` };
@@ -383,7 +383,8 @@ function* systemFacts(report: StatusReport): Generator<SystemFact> {
   else if (redis) yield { name: 'Redis', text: html`unreachable, limits per instance`, isBad: true };
   const states = (['active', 'failing', 'disabled'] as const).filter((one) => hooks && hooks[one] > 0);
   if (hooks && states.length > 0) {
-    const text = states.map((one) => `${formatCount(hooks[one])} ${one}`).join(', ');
+    const counts = states.map((one) => `${formatCount(hooks[one])} ${one}`).join(', ');
+    const text = hookHosts === null ? `${counts}, switched off (LEADTAP_HOOKS)` : counts;
     yield { name: 'Webhooks', text: html`${text}`, isBad: hooks.failing + hooks.disabled > 0 };
   }
   yield { name: 'Started', text: ago(report.startedAt, report) };

@@ -5,8 +5,9 @@ import { type HookStore, hookPages, listedStateOf } from '../hooks/store.ts';
 import { type Clock, toIso, toIsoOrNull } from '../lib/clock.ts';
 import { withTimeout } from '../lib/timeout.ts';
 import type { Store } from '../store/store.ts';
+import type { HookSources } from './consumer-hooks.ts';
 import { FAILING_LONG_S } from './consumer-problems.ts';
-import { type ConsumerSources, toConsumerJson } from './consumer-states.ts';
+import { toConsumerJson } from './consumer-states.ts';
 import { ConsumersReader, NO_CONSUMERS } from './consumers.ts';
 import type { InstanceMemory } from './instance.ts';
 import { CoverageReader, type CoverageReaderOptions } from './lead-coverage.ts';
@@ -16,7 +17,7 @@ import { diagnose } from './rules.ts';
 import { readSenders } from './senders.ts';
 import { STATUS_TIMEOUTS, type StatusTimeouts } from './timeouts.ts';
 
-export interface StatusSources {
+export interface StatusSources extends HookSources {
   readonly clock: Clock;
   readonly version: string;
   readonly store: Pick<
@@ -31,10 +32,6 @@ export interface StatusSources {
   readonly readLastBackup?: (() => Promise<number | undefined>) | undefined;
   readonly sharedLimits?: { readonly isUp: boolean } | undefined;
   readonly instance: InstanceMemory;
-  /** Undefined if webhook subscriptions are switched off. */
-  readonly hooks?: HookStore | undefined;
-  readonly maySendTo?: ConsumerSources['maySendTo'];
-  readonly hookHosts: readonly string[];
   /** Whether consumers are recorded. */
   readonly isRecording: boolean;
   /** Whether senders are recorded. */
@@ -88,10 +85,10 @@ export const toStatusJson = (report: StatusReport): object => ({
 
 /** A part that fails or takes too long is missing; the others are there. */
 function createFactsReader(sources: StatusSources): () => Promise<Facts> {
-  const { clock, store, hooks, log, instance, staleAfterMs } = sources;
+  const { clock, store, hooks, hookHosts, log, instance, staleAfterMs } = sources;
   const { readMs, slowReadMs } = sources.timeouts ?? STATUS_TIMEOUTS;
   const silence = new LeadSilence(store);
-  const consumerSources = { consumers: store.consumers, hooks, maySendTo: sources.maySendTo };
+  const consumerSources = { consumers: store.consumers, hooks, hookHosts };
   const consumersReader = new ConsumersReader({ sources: consumerSources, clock, staleAfterMs, slowReadMs });
   const coverageReader = new CoverageReader({ store, clock, slowReadMs });
 
@@ -121,7 +118,7 @@ function createFactsReader(sources: StatusSources): () => Promise<Facts> {
       attempt('size of the database', () => store.readSize()),
       attempt('consumers', readConsumers),
       attempt('senders', () => readSenders(store, clock, { isIntakeOff: !sources.isRecordingSenders })),
-      attempt('webhook subscriptions', async () => hooks && countHooks(hooks, now)),
+      attempt('webhook subscriptions', () => countHooks(hooks, now)),
       attempt('names of tokens', () => addNames(refusals, store)),
     ]);
     return { ...stored, isSilent, bytes, consumers, senders, counts, named };
@@ -156,7 +153,7 @@ function createFactsReader(sources: StatusSources): () => Promise<Facts> {
       consumers: read?.consumers ?? null,
       senders: read?.senders ?? null,
       hooks: read?.counts ?? null,
-      hookHosts: hooks ? sources.hookHosts : null,
+      hookHosts,
       refusals: read?.named ?? refusals,
       ...sources.known,
     };

@@ -88,6 +88,8 @@ export interface ConsumersStatus {
   readonly activeWithoutInterval: number;
   /** Those of them that are webhook subscriptions that send leads. */
   readonly activeByWebhook: number;
+  /** Those of `activeByWebhook` that are not sent anything, because this service may not send to their host. */
+  readonly notAllowed: number;
   readonly stale: number;
   /** They have not polled for so long that they no longer count, and no lead waits for them, or they were only tried. */
   readonly inactive: number;
@@ -294,7 +296,7 @@ export interface Facts extends InstanceFacts {
   readonly consumers: ConsumersStatus | null;
   /** Null if they could not be read. */
   readonly senders: SendersStatus | null;
-  /** The number of webhook subscriptions. Null: `LEADTAP_HOOKS=off`, or they could not be counted. */
+  /** The number of webhook subscriptions. Null: they could not be counted. */
   readonly hooks: HooksStatus | null;
   /** `LEADTAP_HOOK_HOSTS` of the instance. Null: `LEADTAP_HOOKS=off`. */
   readonly hookHosts: readonly string[] | null;

@@ -384,7 +384,8 @@ export const RULES: readonly Rule[] = [
   {
     name: 'consumers-awaited',
     levels: ['unknown'],
-    title: 'The service was unavailable, or the clock was set back, and consumers have not polled yet since',
+    title:
+      'The service was unavailable or recorded no polls, or the clock was set back, and consumers have not polled yet since',
     guide: 'Wait: a consumer that does not poll within one and a half of its usual intervals is then named.',
     find: findAwaited,
     describe: describeAwaited,
@@ -456,7 +457,7 @@ export function conclude(conclusion: Conclusion): Omit<Diagnosis, 'problems'> {
   const leads = describeCoverage(coverage, now, isOfUser && OF_USER);
   const delay = behind === 0 ? '' : ' No lead waits longer than usual.';
   const sentence = `${leads}${delay} ${describeActive(consumers, staleAfterMs)}`;
-  const isGood = coverage.skipped + coverage.beforeStart + coverage.unseen === 0;
+  const isGood = coverage.skipped + coverage.beforeStart + coverage.unseen + consumers.notAllowed === 0;
   return isGood
     ? { healthy: true, good: sentence, note: null }
     : { healthy: true, good: null, note: sentence };
@@ -464,8 +465,15 @@ export function conclude(conclusion: Conclusion): Omit<Diagnosis, 'problems'> {
 
 /** What is known of the active consumers: those that poll, and the webhooks that leads are sent to. */
 function describeActive(consumers: ConsumersStatus, staleAfterMs?: number): string {
-  const { active, activeWithoutInterval, activeByWebhook: webhooks } = consumers;
-  const accepting = `${countOf(webhooks, 'webhook accepts', 'webhooks accept')} leads.`;
+  const { active, activeWithoutInterval, activeByWebhook: webhooks, notAllowed } = consumers;
+  const allowed = webhooks - notAllowed;
+  const accepting = [
+    allowed > 0 && `${countOf(allowed, 'webhook accepts', 'webhooks accept')} leads.`,
+    notAllowed > 0 &&
+      `${countOf(notAllowed, 'webhook is', 'webhooks are')} not sent new leads: LEADTAP_HOOKS or LEADTAP_HOOK_HOSTS of this service.`,
+  ]
+    .filter((sentence) => sentence !== false)
+    .join(' ');
   if (webhooks === 0) return describePolling(active, activeWithoutInterval, staleAfterMs);
   if (webhooks === active) return accepting;
   return `${describePolling(active - webhooks, activeWithoutInterval, staleAfterMs)} ${accepting}`;

@@ -153,7 +153,8 @@ it('a consumer with a webhook whose user may not poll now is not late', async ()
   clock.advance(60 * MINUTE_MS);
   const listed = async () => {
     const query = { now: clock(), maxPendingLeads: 1 };
-    for await (const [found] of listedConsumerPages({ consumers: service.store.consumers }, query))
+    const { consumers, hooks } = service.store;
+    for await (const [found] of listedConsumerPages({ consumers, hooks, hookHosts: [] }, query))
       if (found) return { ...found, hook: HOOK };
     throw new Error('there is no consumer');
   };

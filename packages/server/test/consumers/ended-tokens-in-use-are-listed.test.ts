@@ -112,6 +112,7 @@ it('tokens that clients make up take the place of at most 1,000 consumers until 
     {
       ...{ record, list: async () => [], findPending: async () => undefined, findMissed: async () => [] },
       ...{ forget: async () => false, prune: async () => 0, recordDowntime: none, recordStop: none },
+      recordPause: none,
     },
     { clock: () => 0, flushMs: HOUR_MS, maxConsumers: 1500 },
   );

@@ -172,7 +172,7 @@ it('a client that sends the same since for over an hour is stuck; one that sends
   };
   const stuck = async () => {
     const found: unknown[] = [];
-    const sources = { consumers: service.store.consumers, leads: service.store };
+    const sources = { consumers: service.store.consumers, hooks: service.store.hooks, hookHosts: [] };
     for await (const page of listedConsumerPages(sources, { now: clock(), maxPendingLeads: 1 }))
       found.push(...page.filter((listed) => isStuck(listed, clock())).map(({ tokenId }) => tokenId));
     return found;

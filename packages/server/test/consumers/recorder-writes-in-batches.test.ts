@@ -25,7 +25,12 @@ function recorder(store: Partial<ConsumerStore> = {}, options: Partial<RecorderO
         forget: async () => false,
         prune: async () => 0,
       },
-      ...{ recordDowntime: async () => {}, recordStop: async () => {}, ...store },
+      ...{
+        recordDowntime: async () => {},
+        recordStop: async () => {},
+        recordPause: async () => {},
+        ...store,
+      },
     },
     { clock: () => NOW, flushMs: 3_600_000, ...options },
   );

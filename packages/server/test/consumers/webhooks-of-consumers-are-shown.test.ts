@@ -101,15 +101,20 @@ describe('a consumer with a webhook subscription', () => {
     ]);
   });
 
-  it('has none where webhook subscriptions are switched off', async () => {
+  it('has it where webhook subscriptions are switched off, and nothing may be sent', async () => {
     const { service, run, list, status, subscribeAs } = await installation();
     await subscribeAs('boss', 'token-1');
     const off = await installation({ beside: service, env: { LEADTAP_HOOKS: 'off' } });
     expect(await list('boss')).toHaveLength(1);
-    expect(await off.list('boss')).toEqual([]);
-    expect(await off.status()).toMatchObject({ hooks: null, consumers: { subscribed: 0, listed: [] } });
+    const hook = { state: 'active', isAllowed: false };
+    expect(await off.list('boss')).toMatchObject([{ state: 'subscribed', hook }]);
+    expect(await off.status()).toMatchObject({
+      ...{ hookHosts: null, hooks: { active: 1 } },
+      consumers: { subscribed: 1, listed: [{ hook }] },
+    });
+    expect(await readPage(off.service)).toContain('1 active, switched off (LEADTAP_HOOKS)');
     expect((await run('consumers --json')).stdout).toContain('"subscribed"');
-    expect((await off.run('consumers --json')).stdout).toBe('[]\n');
+    expect(JSON.parse((await off.run('consumers --json')).stdout)).toMatchObject([{ hook }]);
     expect(await status()).toMatchObject({ consumers: { subscribed: 1 } });
   });
 });

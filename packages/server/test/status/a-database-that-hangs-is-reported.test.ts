@@ -10,6 +10,14 @@ afterEach(() => void vi.useRealTimers());
 const never = () => new Promise<never>(() => undefined);
 const status = async () => ({ engine: 'Test 1', latestStamp: 0, now: Date.UTC(2026, 2, 2, 9, 30) });
 
+const HOOKS: Pick<StatusSources, 'hooks' | 'hookHosts'> = {
+  hooks: {
+    ...{ now: never, subscribe: never, remove: never, list: async () => [], find: never, rename: never },
+    ...{ claim: never, settle: never, prune: never, hasHooks: never, readLead: never },
+    countByState: async () => ({ active: 0, failing: 0, disabled: 0 }),
+  },
+  hookHosts: [],
+};
 const CONSUMERS = {
   ...{
     record: never,
@@ -19,6 +27,7 @@ const CONSUMERS = {
     prune: never,
     recordDowntime: never,
     recordStop: never,
+    recordPause: never,
   },
   list: async () => [],
 };
@@ -47,7 +56,7 @@ function start(store: Partial<StatusSources['store']>) {
   const readStatus = createStatusReader({
     ...{ clock, version: '0.0.0', databaseAddress: 'test', invocation: 'leadtap' },
     store: { ...STORE, ...store },
-    ...{ isRecording: true, isRecordingSenders: true, hookHosts: [] },
+    ...{ isRecording: true, isRecordingSenders: true, ...HOOKS },
     instance: new InstanceMemory(clock),
     log: { error: (_details, message) => void errors.push(message) },
   });
@@ -83,7 +92,7 @@ it('after a slow read of the consumers, the next one is made only after ten time
   });
   const countReads = () => list.mock.calls.filter(([{ areRevoked }]) => !areRevoked).length;
   const reader = new ConsumersReader({
-    sources: { consumers: { ...CONSUMERS, list } },
+    sources: { ...HOOKS, consumers: { ...CONSUMERS, list } },
     ...{ clock: manualClock(), slowReadMs: 250 },
   });
   const first = await reader.read();

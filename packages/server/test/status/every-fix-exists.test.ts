@@ -54,7 +54,15 @@ const consumer = (rest: Partial<ConsumerStatus>): ConsumerStatus => ({
     missedLeads: 0,
     unconfirmedSince: null,
   },
-  ...{ isStuck: false, tokenEnded: null, isAwaited: false, problems: [], hook: null, key: 'boss token-1' },
+  ...{
+    isStuck: false,
+    tokenEnded: null,
+    isAwaited: false,
+    isUnrecorded: false,
+    problems: [],
+    hook: null,
+    key: 'boss token-1',
+  },
   ...rest,
 });
 

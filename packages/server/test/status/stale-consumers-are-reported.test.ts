@@ -155,7 +155,7 @@ describe('consumers', () => {
         confirmedThrough: new Date(first - 1).toISOString(),
         deliveredThrough: new Date(first + 1).toISOString(),
         ...{ waiting: 1, waitingSince: new Date(first + 2).toISOString() },
-        ...{ skipped: 0, skippedSince: null, isAwaited: false, problems: [] },
+        ...{ skipped: 0, skippedSince: null, isAwaited: false, isUnrecorded: false, problems: [] },
         ...{ missedLeads: 0, unconfirmedSince: new Date(first).toISOString(), isStuck: false },
         hook: null,
       },

@@ -61,7 +61,7 @@ describe('/status.json', () => {
               unconfirmedSince: null,
               isStuck: 'boolean',
             },
-            ...{ tokenEnded: null, isAwaited: 'boolean', hook: null },
+            ...{ tokenEnded: null, isAwaited: 'boolean', isUnrecorded: 'boolean', hook: null },
             problems: [],
           }),
         ],

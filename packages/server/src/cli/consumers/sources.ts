@@ -1,7 +1,6 @@
 /** What the commands about consumers share. */
-import type { Config } from '../../config.ts';
+import { type Config, hookHostsOf } from '../../config.ts';
 import type { Consumer } from '../../consumers/store.ts';
-import { createHostCheck } from '../../hooks/url.ts';
 import type { ConsumerSources } from '../../status/consumer-states.ts';
 import type { Store } from '../../store/store.ts';
 import { hooksOf } from '../context.ts';
@@ -18,8 +17,8 @@ export function requireConsumers({ consumers }: Config): void {
 
 export const consumerSourcesOf = async (store: Store, config: Config): Promise<ConsumerSources> => ({
   consumers: store.consumers,
-  hooks: config.hooks ? await hooksOf(store, config) : undefined,
-  maySendTo: createHostCheck(config.hookHosts),
+  hooks: await hooksOf(store, config),
+  hookHosts: hookHostsOf(config),
 });
 
 /** The name of a consumer for people: that of its token, or the id of it. */

@@ -1,6 +1,5 @@
 /** The diagnosis of the status page, evaluated from the database, with what only a running instance knows. */
-import { type Config, describeDatabase } from '../../config.ts';
-import { createHostCheck } from '../../hooks/url.ts';
+import { type Config, describeDatabase, hookHostsOf } from '../../config.ts';
 import { VERSION } from '../../lib/version.ts';
 import { COMMAND_TIMEOUTS, engineOf, openStore } from '../../open-store.ts';
 import { InstanceMemory } from '../../status/instance.ts';
@@ -38,9 +37,8 @@ export async function readReport(
       databaseFile: file,
       readLastBackup: backupTimes?.readLast,
       instance: new InstanceMemory(clock),
-      hooks: config.hooks ? await hooksOf(store, config) : undefined,
-      maySendTo: createHostCheck(config.hookHosts),
-      hookHosts: config.hookHosts,
+      hooks: await hooksOf(store, config),
+      hookHosts: hookHostsOf(config),
       isRecording: config.consumers,
       isRecordingSenders: config.intake,
       known: instance && factsOf(instance),

@@ -300,6 +300,47 @@ export const SITUATIONS: readonly Situation[] = [
     },
   },
   {
+    name: 'webhooks were switched off, and a lead waits for one that has accepted another',
+    async setUp(world) {
+      const hook = await world.sendingHook('n8n');
+      await world.send();
+      await world.accepted(hook, 1);
+      world.env = { LEADTAP_HOOKS: 'off' };
+      await world.restart(MINUTE_MS);
+      await world.send();
+      world.clock.advance(2 * HOUR_MS);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      consumers: { 'n8n →': 'active error leads-waiting' },
+      alerts: [
+        'error: 1 lead waits for n8n → HOST (user boss), the oldest for 2 h; webhooks are switched off (LEADTAP_HOOKS).',
+      ],
+      summary:
+        '1 lead waits for n8n → HOST (user boss), the oldest for 2 h; webhooks are switched off (LEADTAP_HOOKS).',
+      problems: ['leads-waiting error'],
+      lead: { n8n: 'waiting' },
+    },
+  },
+  {
+    name: 'webhooks were switched off after one had accepted every lead',
+    async setUp(world) {
+      const hook = await world.sendingHook('n8n');
+      await world.send();
+      await world.accepted(hook, 1);
+      world.env = { LEADTAP_HOOKS: 'off' };
+      await world.restart(MINUTE_MS);
+    },
+    claims: {
+      light: 'grey',
+      consumers: { 'n8n →': 'active unknown' },
+      summary:
+        'The only lead since Monday reached an automation. 1 webhook is not sent new leads: LEADTAP_HOOKS or LEADTAP_HOOK_HOSTS of this service.',
+      lead: { n8n: 'confirmed' },
+    },
+  },
+  {
     name: 'the token of an automation has expired, and a lead waits',
     async setUp(world) {
       const make = await world.client('make', 'boss', { expiresInMs: HOUR_MS });
@@ -549,6 +590,78 @@ export const SITUATIONS: readonly Situation[] = [
       consumers: { make: 'active unknown consumers-awaited' },
       summary: 'The service was down for 1 h, until 40 s ago: waiting for 1 consumer to poll.',
       problems: ['consumers-awaited unknown'],
+    },
+  },
+  {
+    name: 'polls were not recorded for an hour, and are again',
+    async setUp(world) {
+      await world.established('make');
+      world.env = { LEADTAP_CONSUMERS: 'off' };
+      await world.restart(0);
+      world.clock.advance(HOUR_MS);
+      world.env = { LEADTAP_CONSUMERS: 'on' };
+      await world.restart(0);
+      world.clock.advance(40_000);
+    },
+    claims: {
+      light: 'grey',
+      healthy: null,
+      consumers: { make: 'active unknown consumers-awaited' },
+      summary:
+        'Polls were not recorded (LEADTAP_CONSUMERS=off) for 1 h, until 40 s ago: waiting for 1 consumer to poll.',
+      problems: ['consumers-awaited unknown'],
+    },
+  },
+  {
+    name: 'polls were not recorded while leads were sent, and are again',
+    async setUp(world) {
+      const zapier = await world.client('zapier');
+      await world.send();
+      for (let count = 0; count < 7; count += 1) {
+        await zapier.poll('limit=1');
+        world.clock.advance(2 * MINUTE_MS);
+      }
+      world.env = { LEADTAP_CONSUMERS: 'off' };
+      await world.restart(0);
+      for (let count = 0; count < 3; count += 1) {
+        await world.send();
+        await zapier.poll('limit=1');
+        world.clock.advance(2 * MINUTE_MS);
+      }
+      world.env = { LEADTAP_CONSUMERS: 'on' };
+      await world.restart(0);
+      await zapier.poll('limit=1');
+    },
+    claims: {
+      light: 'green',
+      summary: 'All 4 leads since Monday reached an automation. The only consumer polls as usual.',
+      consumers: { zapier: 'active good' },
+      lead: { zapier: 'delivered' },
+    },
+  },
+  {
+    name: 'an automation has not polled since before polls were not recorded for a time',
+    async setUp(world) {
+      await world.established('make');
+      world.env = { LEADTAP_CONSUMERS: 'off' };
+      await world.restart(0);
+      await world.send(2);
+      world.clock.advance(HOUR_MS);
+      world.env = { LEADTAP_CONSUMERS: 'on' };
+      await world.restart(0);
+      world.clock.advance(HOUR_MS);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      summary:
+        'make (user boss) has no recorded poll for 2 h, for a part of which LEADTAP_CONSUMERS was off; it usually polls every 2 min; up to 2 leads wait.',
+      problems: ['consumers-stale error'],
+      consumers: { make: 'stale error consumers-stale' },
+      lead: { make: 'waiting' },
+      alerts: [
+        'error: make (user boss) has no recorded poll for 2 h, for a part of which LEADTAP_CONSUMERS was off; it usually polls every 2 min; up to 2 leads wait.',
+      ],
     },
   },
   {
