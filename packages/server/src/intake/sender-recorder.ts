@@ -3,8 +3,7 @@ import type { LeadError, ProblemCode } from '@leadtap/contract';
 import type { VerifiedToken } from '../accounts/records.ts';
 import { TokenBatches, type TokenEntry } from '../accounts/token-batches.ts';
 import { storableExpiry, type TokenKey } from '../accounts/token-key.ts';
-import { addAttempt, attempt } from '../attempts/merge-attempts.ts';
-import type { Attempt } from '../attempts/store.ts';
+import { addAttempt, attempt, type PendingAttempt } from '../attempts/merge-attempts.ts';
 import { shownNames } from '../leads/shown-names.ts';
 import type { Clock } from '../lib/clock.ts';
 import { dayOf, toDay } from './merge-senders.ts';
@@ -47,7 +46,7 @@ interface Entry extends TokenEntry {
   lastUnkeptAt: number | null;
   /** By the number of the day. */
   readonly days: Map<number, DayEntry>;
-  readonly attempts: Attempt[];
+  readonly attempts: PendingAttempt[];
 }
 
 interface DayEntry {
@@ -145,7 +144,7 @@ const createEntry = ({ userId, tokenId }: TokenKey, mustBeIssued: boolean): Entr
 function toAttempt(
   at: number,
   { status, leads, refused, durationMs = 0 }: EndedRequest,
-): Attempt | undefined {
+): PendingAttempt | undefined {
   const facts = { status, durationMs: Math.round(durationMs) };
   if (leads !== undefined) return leads > 0 ? attempt('leads', at, { ...facts, leads }) : undefined;
   if (!refused || status === DISCONNECTED) return undefined;
