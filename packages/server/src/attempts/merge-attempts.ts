@@ -36,56 +36,67 @@ export const attempt = (kind: Attempt['kind'], at: number, facts = NONE): Pendin
 /** Of a recorder, which changes it until it is written. */
 export type PendingAttempt = { -readonly [Key in keyof Attempt]: Attempt[Key] };
 
-/** Adds to those that are not written yet. Leads that follow each other are one entry, and so are equal failures. */
+/**
+ * Adds to those that are not written yet. Leads that follow each other are one entry, and so are equal failures. They are counted in
+ * the object that is there: a new one for each poll with leads would live until the write, and cost the garbage collector a third of
+ * the poll.
+ */
 export function addAttempt<A extends PendingAttempt>(pending: A[], next: A): void {
   const last = pending.at(-1);
-  if (last && addLeads(last, next)) return;
-  const merged = last && mergeEqual(last, next);
-  if (merged) pending[pending.length - 1] = merged;
-  else pending.push(next);
+  if (last && isNextPage(last, next)) {
+    if (last.status !== next.status) last.status = null;
+    last.leads += next.leads;
+    last.through = next.through;
+    countUp(last, next);
+  } else if (last && isEqual(last, next)) {
+    last.reason = next.reason;
+    last.nextTryAt = next.nextTryAt;
+    countUp(last, next);
+  } else pending.push(next);
   if (pending.length > MAX_ATTEMPTS) pending.shift();
 }
 
-/** False: they do not follow the others. A client may go back, or get the newest leads again and again. */
-function addLeads(last: PendingAttempt, next: Attempt): boolean {
+/** A client may go back, or get the newest leads again and again. */
+function isNextPage(last: Attempt, next: Attempt): boolean {
   if (last.kind !== 'leads' || next.kind !== 'leads' || last.host !== next.host) return false;
-  const follows =
-    last.through === null ? next.through === null : next.since !== null && next.since >= last.through;
-  if (!follows) return false;
-  last.polls = joinPolls(last, next);
+  return last.through === null ? next.through === null : next.since !== null && next.since >= last.through;
+}
+
+function countUp(last: PendingAttempt, next: Attempt): void {
+  last.durationMs = next.durationMs;
+  last.heldMs = next.heldMs;
   last.at = Math.max(last.at, next.at);
   last.firstAt = Math.min(last.firstAt, next.firstAt);
   last.times += next.times;
-  if (last.status !== next.status) last.status = null;
-  last.leads += next.leads;
-  last.through = next.through;
-  last.durationMs = next.durationMs;
-  last.heldMs = next.heldMs;
-  return true;
+  last.polls = joinPolls(last.polls, next.polls);
 }
 
-/** A failure that equals the last one, or the same leads once more. Undefined if it is another. */
-export function mergeEqual<A extends Attempt>(last: A, next: A): A | undefined {
-  if (last.kind !== next.kind || last.host !== next.host) return undefined;
+/** A failure that equals the last one, or the same leads once more. */
+function isEqual(last: Attempt, next: Attempt): boolean {
+  if (last.kind !== next.kind || last.host !== next.host) return false;
   // The clock was set back since.
-  if (last.at > next.at + MAX_CLOCK_SKEW_MS) return undefined;
-  const isEqual = isFailure(last)
-    ? last.status === next.status && last.code === next.code && last.fields.join() === next.fields.join()
+  if (last.at > next.at + MAX_CLOCK_SKEW_MS) return false;
+  return isFailure(last)
+    ? last.status === next.status && last.code === next.code && isSameList(last.fields, next.fields)
     : last.kind === 'leads' &&
-      last.through !== null &&
-      last.since === next.since &&
-      last.through === next.through;
-  if (!isEqual) return undefined;
-  return { ...(next.at >= last.at ? next : last), ...joinTimes(last, next) };
+        last.through !== null &&
+        last.since === next.since &&
+        last.through === next.through;
 }
+
+const isSameList = (a: readonly string[], b: readonly string[]): boolean => a === b || a.join() === b.join();
+
+/** Both as one, if they are equal. */
+export const mergeEqual = (last: Attempt, next: Attempt): Attempt | undefined =>
+  isEqual(last, next) ? { ...(next.at >= last.at ? next : last), ...joinTimes(last, next) } : undefined;
 
 /** Two instances may write in any order. */
 const joinTimes = (last: Attempt, next: Attempt): Pick<Attempt, 'at' | 'firstAt' | 'times' | 'polls'> => ({
   at: Math.max(last.at, next.at),
   firstAt: Math.min(last.firstAt, next.firstAt),
   times: last.times + next.times,
-  polls: joinPolls(last, next),
+  polls: joinPolls(last.polls, next.polls),
 });
 
-const joinPolls = ({ polls: last }: Attempt, { polls: next }: Attempt): Attempt['polls'] =>
+const joinPolls = (last: Attempt['polls'], next: Attempt['polls']): Attempt['polls'] =>
   last && next ? [Math.min(last[0], next[0]), Math.max(last[1], next[1])] : (last ?? next);

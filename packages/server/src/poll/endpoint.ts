@@ -245,23 +245,20 @@ export function toEndedPoll(
   at: number,
 ): EndedPoll {
   const { status, request, isComplete } = ended;
-  if (!payload) return { at, status, ...toPollFacts(ended) };
+  const { code, durationMs, heldMs } = toPollFacts(ended);
+  if (!payload) return { at, status, code, durationMs, heldMs };
   const { query } = payload;
   const { scope, readAt, leads } = payload.page;
   // A 304 sends no body: its tag may be from a HEAD. If it is from a GET, that one was recorded.
   const isSent = status === 200 && request.method === 'GET' && isComplete;
   const isFull = leads.count >= query.limit;
-  return {
-    at,
-    status,
-    page: { scope, since: query.since, readAt, leads, isFull, isSent },
-    ...toPollFacts(ended),
-  };
+  const page = { scope, since: query.since, readAt, leads, isFull, isSent };
+  return { at, status, page, code, durationMs, heldMs };
 }
 
 type FactsOfExchange = Partial<Pick<Exchange, 'problem' | 'durationMs' | 'waitedMs'>>;
 
-const toPollFacts = ({ problem, durationMs = 0, waitedMs }: FactsOfExchange): PollFacts => ({
+const toPollFacts = ({ problem, durationMs = 0, waitedMs }: FactsOfExchange): Required<PollFacts> => ({
   code: problem?.code,
   durationMs: durationMs - (waitedMs ?? 0),
   heldMs: waitedMs,
