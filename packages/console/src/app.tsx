@@ -8,6 +8,7 @@ import { Explore } from './explore/explore.tsx';
 import { focusMain } from './focus.ts';
 import { LeadsTab } from './leads/leads-tab.tsx';
 import { isPaused } from './leads/pause.ts';
+import { isLogOpen, Log } from './log/log.tsx';
 import { Overview } from './overview/overview.tsx';
 import { hrefOf, isPhone, place } from './router.ts';
 import { session } from './session.ts';
@@ -21,7 +22,7 @@ interface Tab {
 
 /** The first one is shown at the start. */
 const TABS: readonly [Tab, ...Tab[]] = [
-  { id: 'overview', title: 'Overview', Content: Overview },
+  { id: 'overview', title: 'Overview', Content: () => (isLogOpen.value ? <Log /> : <Overview />) },
   { id: 'leads', title: 'Leads', Content: LeadsTab },
   { id: 'explore', title: 'Explore', Content: Explore },
   { id: 'connect', title: 'Connect', Content: Connect },
@@ -29,8 +30,8 @@ const TABS: readonly [Tab, ...Tab[]] = [
 
 export function App(): JSX.Element {
   const current = TABS.find(({ id }) => id === place.value.tab) ?? TABS[0];
-  // The tabs scroll the same page. In Connect each platform is a page, too; in Leads the list keeps its place.
-  const item = current.id === 'connect' ? place.value.item : '';
+  // The tabs scroll the same page. Platforms and logs are pages, too; in Leads the list keeps its place.
+  const item = current.id === 'leads' ? '' : place.value.item.split('?')[0];
   useLayoutEffect(() => {
     scrollTo(0, 0);
     document.getElementById('main')?.scrollTo(0, 0);
@@ -45,7 +46,7 @@ export function App(): JSX.Element {
     isPhone.value && current.id === 'leads' && place.value.item !== '' && session.value !== undefined;
   return (
     <>
-      <Title tab={current.title} />
+      <Title tab={isLogOpen.value ? 'Log' : current.title} />
       <button type="button" class="skip" onClick={focusMain}>
         Skip to the content
       </button>

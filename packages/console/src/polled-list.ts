@@ -34,7 +34,8 @@ const TICK_MS = 250;
 const RETRY_MS = 10_000;
 
 export function createPolledList<Body extends object>(
-  path: string,
+  /** With another path, the list begins anew. */
+  pathOf: () => string,
   isBody: (body: unknown) => body is Body,
 ): PolledList<Body> {
   const list = signal<ListState<Body>>({ kind: 'loading' });
@@ -53,6 +54,7 @@ export function createPolledList<Body extends object>(
   // The list belongs to the token.
   effect(() => {
     session.value;
+    pathOf();
     request?.abort();
     request = undefined;
     requestedAt = 0;
@@ -90,7 +92,7 @@ export function createPolledList<Body extends object>(
     const own = new AbortController();
     request = own;
     try {
-      const response = await observedFetch(`${baseUrl}${path}`, {
+      const response = await observedFetch(`${baseUrl}${pathOf()}`, {
         headers: { authorization: `Bearer ${token}` },
         cache: 'no-store',
         signal: own.signal,

@@ -64,6 +64,8 @@ export const formatShort = (time: number): string =>
 export const formatExact = (time: number): string => EXACT.format(time);
 
 const CLOCK = new Intl.DateTimeFormat(LOCALE, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+/** `14:03:12`. */
+export const formatClock = (time: number): string => CLOCK.format(time);
 
 const DAY = new Intl.DateTimeFormat(LOCALE, { month: 'short', day: 'numeric' });
 const DAY_OTHER_YEAR = new Intl.DateTimeFormat(LOCALE, { year: 'numeric', month: 'short', day: 'numeric' });
@@ -118,7 +120,7 @@ export function Time({ at, form = 'relative' }: TimeProps): JSX.Element {
     if (form === 'age')
       return current - time < DAY_MS ? formatDuration(Math.max(0, current - time)) : formatShort(time);
     const relative = formatRelative(time, current);
-    return form === 'clock' ? `${CLOCK.format(time)} (${relative})` : relative;
+    return form === 'clock' ? `${formatClock(time)} (${relative})` : relative;
   });
   const exact = formatExact(time);
   return (

@@ -11,9 +11,9 @@ const gzippedBytes = (extension: string): number => {
   return files.reduce((bytes, name) => bytes + statSync(`${FOLDER}/${name}`).size, 0);
 };
 
-it('has at most 48 kB of JavaScript and 8 kB of CSS, gzipped', () => {
-  expect(gzippedBytes('js')).toBeLessThanOrEqual(48 * KILOBYTE);
-  expect(gzippedBytes('css')).toBeLessThanOrEqual(8 * KILOBYTE);
+it('has at most 52 kB of JavaScript and 7 kB of CSS, gzipped', () => {
+  expect(gzippedBytes('js')).toBeLessThanOrEqual(52 * KILOBYTE);
+  expect(gzippedBytes('css')).toBeLessThanOrEqual(7 * KILOBYTE);
 });
 
 it('has nothing that the policy of the page forbids', () => {

@@ -13,7 +13,7 @@ export const {
   delay: listDelay,
   checkNow,
   use: useConsumerList,
-} = createPolledList(CONSUMERS_PATH, isConsumers);
+} = createPolledList(() => CONSUMERS_PATH, isConsumers);
 
 /** The clocks of the page and the service may differ by this much. */
 const CLOCK_MARGIN_MS = 5000;

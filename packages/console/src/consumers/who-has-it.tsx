@@ -1,9 +1,10 @@
-import type { Lead } from '@leadtap/client';
+import type { Lead, LeadtapError } from '@leadtap/client';
 import type { Consumer } from '@leadtap/contract';
 import { leadStateOf } from '@leadtap/contract';
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useId, useRef } from 'preact/hooks';
+import { logHrefOfLead } from '../log/href.ts';
 import { explain, Problem } from '../problem.tsx';
 import { hrefOf } from '../router.ts';
 import { Text, visible } from '../text.tsx';
@@ -43,9 +44,8 @@ export function WhoHasIt({ lead }: WhoHasItProps): JSX.Element {
   );
 }
 
-/** Why the list is not current. */
-export function ListDelay(): JSX.Element | null {
-  const delay = listDelay.value;
+/** Why the list is not current. Default: that of the consumers. */
+export function ListDelay({ delay = listDelay.value }: ListDelayProps): JSX.Element | null {
   if (!delay) return null;
   return (
     <p class="soft">
@@ -54,6 +54,10 @@ export function ListDelay(): JSX.Element | null {
         : `${explain(delay).title}. It is checked again.`}
     </p>
   );
+}
+
+interface ListDelayProps {
+  readonly delay?: LeadtapError | 'limit' | undefined;
 }
 
 interface LeadChipsProps extends WhoHasItProps {
@@ -118,9 +122,9 @@ export function LeadChips({ consumers, lead }: LeadChipsProps): JSX.Element {
       <p class="chip-sentence" id={id} role="status">
         {opened && (
           <>
-            <b>
+            <a href={logHrefOfLead(opened.consumer.id, lead.createdAt)}>
               <ConsumerName consumer={opened.consumer} />
-            </b>{' '}
+            </a>{' '}
             <Text>{visible(opened.sentence)}</Text>
           </>
         )}

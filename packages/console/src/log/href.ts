@@ -4,3 +4,7 @@ import { hrefOf } from '../router.ts';
 export type LogOwner = 'consumers' | 'senders';
 
 export const logHref = (owner: LogOwner, id: string): string => hrefOf('overview', `${owner}/${id}`);
+
+/** With the entry unfolded that has the lead. */
+export const logHrefOfLead = (consumerId: string, createdAt: string): string =>
+  hrefOf('overview', `consumers/${consumerId}?lead=${createdAt}`);

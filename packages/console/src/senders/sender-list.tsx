@@ -8,7 +8,7 @@ import { Time } from '../time.tsx';
 const isSenders = (body: unknown): body is Senders =>
   typeof body === 'object' && body !== null && 'senders' in body && Array.isArray(body.senders);
 
-const list = createPolledList(SENDERS_PATH, isSenders);
+const list = createPolledList(() => SENDERS_PATH, isSenders);
 
 /** While the service accepts leads over HTTP: who sends, what was refused of it, and what to do. */
 export function LeadsIn({ intervalMs }: { readonly intervalMs: number | undefined }): JSX.Element | null {
