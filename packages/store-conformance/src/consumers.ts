@@ -496,6 +496,74 @@ export const consumerChecks = [
   }),
 
   checkConsumers(
+    'consumers: what one had received is kept for 30 days when it is forgotten, or its user is removed',
+    async ({ store, consumers, clock, openAnother }) => {
+      const scope = { level: 'BRANCH', companyId: 'acme', branchId: 'north' } as const;
+      await stamp(store, [lead('first', { branchId: 'north' })]);
+      const sent = { deliveredThrough: START - 3, sent: [{ after: START - 9, through: START - 3 }], scope };
+      await consumers.record([
+        polls('boss', 'a', { confirmedThrough: START - 7 }),
+        polls('boss', null, { confirmedThrough: START - 5 }),
+        polls('boss', 'tried'),
+        polls('north-lead', 'b', sent),
+      ]);
+      clock.now = START + 1;
+      assert.equal(await consumers.forget({ userId: 'boss', tokenId: 'a' }), true);
+      assert.equal(await consumers.forget({ userId: 'boss', tokenId: 'tried' }), true);
+      clock.now = START + 2;
+      assert.equal(await store.removeUser('north-lead'), true);
+      const boss = {
+        id: 'boss',
+        companyId: 'acme',
+        accessLevel: 'COMPANY',
+        branchId: null,
+        departmentId: null,
+      };
+      const expected = [
+        {
+          ...{
+            userId: 'boss',
+            tokenId: 'a',
+            endedAt: START + 1,
+            through: START - 7,
+            gaps: [],
+            missedLeads: [],
+          },
+          user: boss,
+        },
+        {
+          ...{ userId: 'north-lead', tokenId: 'b', endedAt: START + 2, through: START - 3, gaps: [] },
+          ...{ missedLeads: [] },
+          user: { ...boss, id: 'north-lead', accessLevel: 'BRANCH', branchId: 'north' },
+        },
+      ];
+      const other = (await openAnother()).consumers;
+      assert.deepEqual(await other.listEnded({ now: START, limit: 9 }), expected);
+      const [first, second] = expected;
+      assert.deepEqual(await other.listEnded({ now: START, limit: 1 }), [first]);
+      assert.deepEqual(await other.listEnded({ now: START, limit: 9, after: first }), [second]);
+      assert.deepEqual(await other.listEnded({ now: START, limit: 9, userId: 'north-lead' }), [second]);
+      const later = START + 1 + 30 * 86_400_000;
+      assert.deepEqual(await consumers.listEnded({ now: later, limit: 9 }), [second]);
+      await consumers.prune(later, START);
+      assert.deepEqual(await consumers.listEnded({ now: START, limit: 9 }), [second]);
+    },
+  ),
+
+  checkConsumers(
+    'consumers: of one that is forgotten again and again, the last 50 times are kept',
+    async ({ consumers, clock }) => {
+      for (let number = 0; number < 52; number += 1) {
+        clock.now = START + number;
+        await consumers.record([polls('boss', 'a', { confirmedThrough: START + number })]);
+        await consumers.forget({ userId: 'boss', tokenId: 'a' });
+      }
+      const ended = await consumers.listEnded({ now: START, limit: 99 });
+      assert.deepEqual([ended.length, ended[0]?.endedAt], [50, START + 2]);
+    },
+  ),
+
+  checkConsumers(
     'consumers: recording adds nothing to the change log',
     async ({ store: { changeTracking }, consumers }) => {
       const request = { companies: ['acme'], tokens: [] };

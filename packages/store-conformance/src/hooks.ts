@@ -966,6 +966,39 @@ export const hookChecks = [
     },
   ),
 
+  checkHooks(
+    'hooks: what one has sent is kept when it is deleted, its token is revoked or its user is removed',
+    async ({ store, hooks, clock }) => {
+      const { consumers } = store;
+      const ofLeads = { send: 'lead', since: START - 9 } as const;
+      const [at = 0] = await stamp(store, [lead('one')]);
+      const sent = { announcedSince: START - 9, announcedThrough: at };
+      await subscribe(hooks, 'deleted', ofLeads);
+      await subscribe(hooks, 'revoked', { ...ofLeads, tokenId: 'other' });
+      await subscribe(hooks, 'of-user', { ...ofLeads, userId: 'rival' });
+      await subscribe(hooks, 'event', { since: START - 9 });
+      await subscribe(hooks, 'tried', { send: 'lead', since: at });
+      for (const id of ['deleted', 'revoked', 'of-user', 'tried'])
+        await change(hooks, id, { ...sent, ...(id === 'tried' && { announcedSince: at }) });
+      for (const id of ['deleted', 'event', 'tried']) assert.equal(await hooks.remove(id), true);
+      clock.now = START + 1;
+      await store.revokeToken('other');
+      await store.removeUser('rival');
+      clock.now = START + 2;
+      assert.equal(await hooks.prune(0), 2);
+      const gaps = [{ after: null, through: START - 9, isBeforeStart: true }];
+      const ended = await consumers.listEnded({ now: START, limit: 9 });
+      assert.deepEqual(
+        ended.map(({ user: { companyId, accessLevel }, ...one }) => ({ ...one, companyId, accessLevel })),
+        [
+          { userId: 'boss', tokenId: 'deleted', endedAt: START, companyId: 'acme' },
+          { userId: 'boss', tokenId: 'revoked', endedAt: START + 1, companyId: 'acme' },
+          { userId: 'rival', tokenId: 'of-user', endedAt: START + 1, companyId: 'globex' },
+        ].map((one) => ({ ...one, through: at, gaps, missedLeads: [], accessLevel: 'COMPANY' })),
+      );
+    },
+  ),
+
   checkHooks('hooks: no method adds to the change log', async ({ store, hooks, claim }) => {
     const { changeTracking } = store;
     const request = { companies: ['acme'], tokens: [] };

@@ -13,6 +13,7 @@ import {
   selectFields,
   type Table,
 } from '../sql/sql.ts';
+import { endConsumersOfUser, endHooksOfToken } from './ended-consumers.ts';
 import { createOrganisationMethods, USERS } from './organisation-sql.ts';
 import type { IssuedToken, User } from './records.ts';
 import type { AccountCounts, AccountStore, ListedToken, UpdateUserOutcome } from './store.ts';
@@ -134,9 +135,11 @@ export function createAccountStore(database: SqlDatabase): AccountStore {
       if (!isStorable(userId)) return false;
       return write(function* () {
         yield* query(REMOVE_REFUSED_LEADS, [userId]);
+        const now = yield* readNow();
+        yield* endConsumersOfUser(userId, now);
         const removed = yield* query(REMOVE_USER, [userId]);
         // Not if there is no such user: tokens may be issued for one who is added later.
-        if (removed.length > 0) yield* query(REVOKE_TOKENS_OF_USER, [userId, yield* readNow()]);
+        if (removed.length > 0) yield* query(REVOKE_TOKENS_OF_USER, [userId, now]);
         return removed.length > 0;
       });
     },
@@ -160,7 +163,9 @@ export function createAccountStore(database: SqlDatabase): AccountStore {
 
     revokeToken: (tokenId) =>
       write(function* () {
-        const revoked = yield* query(REVOKE_TOKEN, [tokenId, yield* readNow()]);
+        const now = yield* readNow();
+        yield* endHooksOfToken(tokenId, now);
+        const revoked = yield* query(REVOKE_TOKEN, [tokenId, now]);
         return revoked.length > 0;
       }),
 

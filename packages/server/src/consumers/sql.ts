@@ -1,5 +1,12 @@
 /** The consumers in a database: how far each token has come. */
 
+import {
+  ENDED_CONSUMERS,
+  ENDED_KEPT_MS,
+  endConsumer,
+  POSITION_OF_CONSUMER as POSITION,
+  pruneEnded,
+} from '../accounts/ended-consumers.ts';
 import { isIssued, isRevoked, mergeTokenRows, prepareTokenRows } from '../accounts/token-rows.ts';
 import { prepareAttempts, recordAttempts, removeSubjects } from '../attempts/sql.ts';
 import { consumerIdOf, type SubjectAttempts } from '../attempts/store.ts';
@@ -12,6 +19,7 @@ import {
   lock,
   query,
   queryInChunks,
+  readNow,
   type SqlDatabase,
   type SqlTask,
   selectFields,
@@ -29,11 +37,13 @@ import {
   type ConsumerStore,
   type Downtime,
   ENDED_TOKEN_MS,
+  type EndedConsumer,
   type Gap,
   MIN_DOWNTIME_MS,
   type PollSummary,
   positionOf,
   REVOKED_KEPT_MS,
+  type SentRange,
   type TokenEnd,
 } from './store.ts';
 
@@ -112,8 +122,6 @@ const IS_REPLACED = `(c.token_expires_at <= leadtap.from_ms($1) AND c.token_id <
   AND EXISTS (SELECT 1 FROM leadtap.consumers AS o
                WHERE o.user_id = c.user_id AND o.last_poll_at > c.last_poll_at AND NOT ${isIssued('o')}))`;
 
-const POSITION = `CASE WHEN c.confirmed_through > c.delivered_through OR c.delivered_through IS NULL
-  THEN c.confirmed_through ELSE c.delivered_through END`;
 const IS_PENDING = `l.created_at > coalesce(${POSITION}, ${BEFORE_ALL_TIMES})`;
 const IS_UNCONFIRMED = 'l.created_at > c.confirmed_through AND l.created_at <= c.delivered_through';
 const IS_IN_GAP = `l.created_at > coalesce(g."after", ${BEFORE_ALL_TIMES}) AND l.created_at <= g.through`;
@@ -265,6 +273,41 @@ interface ListedMissedLeads {
   readonly beforeStart: readonly number[];
 }
 
+/** The values: the time after which it ended, the limit, the last one of the page before, and the user or null. */
+const LIST_ENDED = `
+  SELECT ${selectFields(ENDED_CONSUMERS.types, 'e')} FROM leadtap.ended_consumers AS e
+   WHERE e.ended_at > leadtap.from_ms($1) AND (e.user_id, e.token_id, e.ended_at) > ($3, $4, leadtap.from_ms($5))
+     AND e.user_id = coalesce($6, e.user_id)
+   ORDER BY e.user_id, e.token_id, e.ended_at LIMIT $2`;
+
+interface EndedRow extends ConsumerKey, Omit<PollingUser, 'id' | 'plan'> {
+  readonly endedAt: number;
+  readonly through: number;
+  readonly gaps: string | null;
+  readonly scopes: string | null;
+}
+
+function* toEndedConsumers(sql: Statements, rows: readonly EndedRow[]): SqlTask<EndedConsumer[]> {
+  const ended = rows.map((row) => {
+    const gaps: EndedConsumer['gaps'] = row.gaps === null ? NO_GAPS : JSON.parse(row.gaps);
+    return { row, gaps, start: gaps.find(({ after, isBeforeStart }) => after === null && isBeforeStart) };
+  });
+  const queries = ended.map(({ row: { userId, tokenId, scopes, through, ...user }, start }) => {
+    return { userId, tokenId, scopes, through, after: start?.through ?? null, now: scopeOf(user) };
+  });
+  const missed = yield* findMissed(sql.moved, queries, 0);
+  return ended.map(({ row, gaps }, index) => {
+    const { userId, tokenId, endedAt, through, companyId, accessLevel, branchId, departmentId } = row;
+    const { moved = [], unseen = [] } = missed[index] ?? {};
+    const missedLeads = [...new Set([...moved, ...unseen])];
+    return {
+      ...{ userId, tokenId, endedAt, through, gaps },
+      user: { id: userId, companyId, accessLevel, branchId, departmentId },
+      missedLeads: missedLeads.filter((createdAt) => !isInGap({ gaps }, createdAt)),
+    };
+  });
+}
+
 /** Leads that were moved since, or that the consumer could not see when it passed them. */
 function* findMissedOf(
   sql: Statements,
@@ -322,7 +365,7 @@ function toConsumer(
   };
 }
 
-const isInGap = ({ gaps }: Pick<ConsumerPosition, 'gaps'>, createdAt: number): boolean =>
+const isInGap = ({ gaps }: { readonly gaps: readonly SentRange[] }, createdAt: number): boolean =>
   gaps.some(({ after, through }) => (after === null || after < createdAt) && createdAt <= through);
 
 function tokenEndOf(
@@ -399,6 +442,20 @@ export function createConsumerStore({ dialect, read, write }: SqlDatabase): Cons
 
     findMissed: (queries, limit) => read(() => findMissedOfUsers(sql.moved, queries, limit)),
 
+    async listEnded({ now, userId, after, limit }) {
+      if (!isStorable(userId ?? '')) return [];
+      const start = [after?.userId ?? '', after?.tokenId ?? '', after?.endedAt ?? 0];
+      return read(function* () {
+        const rows = yield* query<EndedRow>(LIST_ENDED, [
+          now - ENDED_KEPT_MS,
+          limit,
+          ...start,
+          userId ?? null,
+        ]);
+        return yield* toEndedConsumers(sql, rows);
+      });
+    },
+
     async findPending({ userId, since, maxPendingLeads }) {
       if (!isStorable(userId)) return undefined;
       const [row] = await read(() => query<PendingRow>(sql.findPending, [userId, since, maxPendingLeads]));
@@ -411,6 +468,7 @@ export function createConsumerStore({ dialect, read, write }: SqlDatabase): Cons
       const forgotten = await write(function* () {
         yield* lockConsumers();
         yield* removeSubjects(sql.attempts, [consumerIdOf({ userId, tokenId })]);
+        yield* endConsumer(userId, tokenId, yield* readNow());
         return yield* query(FORGET, [userId, tokenId ?? '']);
       }, SHORT);
       return forgotten.length > 0;
@@ -419,6 +477,7 @@ export function createConsumerStore({ dialect, read, write }: SqlDatabase): Cons
     async prune(now, before) {
       const pruned = await write(function* () {
         yield* lockConsumers();
+        yield* pruneEnded(now);
         const keys = yield* query<ConsumerKey>(PRUNE, [now, before]);
         yield* removeSubjects(sql.attempts, keys.map(consumerIdOf));
         return keys;

@@ -136,6 +136,18 @@ export interface Consumer extends ConsumerPosition {
   readonly downtime: Downtime | null;
 }
 
+/** One that does not exist any more: it was forgotten, its user was removed, or its webhook was deleted or its token revoked. */
+export interface EndedConsumer extends ConsumerKey {
+  readonly endedAt: number;
+  /** As it was then. */
+  readonly user: Omit<PollingUser, 'plan'>;
+  /** Its position: later leads waited for it. */
+  readonly through: number;
+  readonly gaps: readonly Omit<Gap, 'recordedAt'>[];
+  /** As in `Consumer`. */
+  readonly missedLeads: readonly number[];
+}
+
 /** The pending leads of a consumer, whether it has polled or not. */
 export type Pending = Pick<Consumer, 'user' | 'pendingLeads' | 'pendingSince'>;
 
@@ -151,6 +163,14 @@ export interface ConsumerQuery {
   readonly now: number;
   /** Those alone that are otherwise left out because their token was revoked. For the whole database. */
   readonly areRevoked?: true;
+}
+
+export interface EndedQuery {
+  readonly now: number;
+  readonly userId?: string | undefined;
+  /** The last one of the page before. */
+  readonly after?: Pick<EndedConsumer, 'userId' | 'tokenId' | 'endedAt'> | undefined;
+  readonly limit: number;
 }
 
 /** A consumer, or a webhook that sends leads, whose id is then in place of the token's. */
@@ -175,6 +195,11 @@ export interface ConsumerStore {
    * revoked tokens that were not refused within the last 24 hours.
    */
   list(query: ConsumerQuery): Promise<readonly Consumer[]>;
+  /**
+   * What consumers had received that have ended within the last 30 days, sorted by user, token and end. Those of revoked tokens are in `list`, but
+   * for webhooks that send leads. At most the newest ones of each user.
+   */
+  listEnded(query: EndedQuery): Promise<readonly EndedConsumer[]>;
   /** The leads after `since` that a user may see, for a consumer that has never polled. Undefined if there is no such user. */
   findPending(
     query: Pick<ConsumerQuery, 'maxPendingLeads'> & { readonly userId: string; readonly since: number },
@@ -184,7 +209,7 @@ export interface ConsumerStore {
    * change of the access level, and that the consumer has not got since: the newest first. The newest `limit` leads are examined, or 100.
    */
   findMissed(queries: readonly MissedQuery[], limit: number): Promise<readonly (readonly number[])[]>;
-  /** Deletes what is known of a consumer. If it polls again, it is a new one. Returns false if nothing was known. */
+  /** Deletes what is known of a consumer, and keeps in `listEnded` what it had received. If it polls again, it is a new one. Returns false if nothing was known. */
   forget(key: ConsumerKey): Promise<boolean>;
   /**
    * Deletes what `list` leaves out, and consumers that have not polled since `before`. Those of revoked tokens are kept for

@@ -1,5 +1,6 @@
 /** Webhook subscriptions in a database. */
 
+import { endHooksSql, IS_NOT_REVOKED, limitEnded, pruneEnded } from '../accounts/ended-consumers.ts';
 import { PROFESSIONAL } from '../accounts/records.ts';
 import { prepareAttempts, removeSubjects } from '../attempts/sql.ts';
 import { hookSubjectOf } from '../attempts/store.ts';
@@ -11,6 +12,7 @@ import type { StoredLeadRow } from '../leads/row.ts';
 import { joinNames, STORED_COLUMNS } from '../leads/sql.ts';
 import {
   assignFields,
+  type ColumnType,
   type Dialect,
   isStorable,
   putSql,
@@ -210,10 +212,30 @@ function leadSql(dialect: Dialect): string {
       ${dialect.joinEach('companies', 'c', 'c.id = l.company_id')} ${joinNames(dialect)}`;
 }
 
+/** What `endSql` needs of a deleted hook, by the names of the columns. */
+const ENDED: Readonly<Record<string, ColumnType>> = {
+  ...{ id: 'text', company_id: 'text', user_id: 'text', token_id: 'text', send: 'text' },
+  ...{ announced_through: 'time', announced_since: 'time', scopes: 'text' },
+};
+const RETURN_ENDED = `RETURNING id, company_id, user_id, token_id, send, leadtap.to_ms(announced_through) AS announced_through,
+  leadtap.to_ms(announced_since) AS announced_since, scopes`;
+
+interface DeletedHook {
+  readonly id: string;
+  readonly user_id: string;
+}
+
+/** Without those that were tried only: they had no lead, and none waited. */
+const endSql = (dialect: Dialect): string =>
+  endHooksSql(
+    dialect.rows('$2', ENDED),
+    `${IS_NOT_REVOKED} AND (h.announced_through > h.announced_since OR ${newestOf(dialect)} > h.announced_through)`,
+  );
+
 /** Rows are locked in the order of their ids, so that two processes cannot deadlock. */
 const pruneSql = (condition: string): string => `
   DELETE FROM leadtap.hooks WHERE id IN (
-    SELECT h.id FROM leadtap.hooks AS h WHERE ${condition} AND ${IS_ENDED} ORDER BY h.id FOR UPDATE) RETURNING id`;
+    SELECT h.id FROM leadtap.hooks AS h WHERE ${condition} AND ${IS_ENDED} ORDER BY h.id FOR UPDATE) ${RETURN_ENDED}`;
 const PRUNE = pruneSql('true');
 const PRUNE_OF_USER = pruneSql('h.user_id = $2');
 
@@ -221,7 +243,7 @@ const FIND = `SELECT ${SELECTED} FROM leadtap.hooks AS h WHERE h.id = $1`;
 const RENAME = 'UPDATE leadtap.hooks SET name = $2 WHERE id = $1 RETURNING 1';
 const FIND_OF_USER = `SELECT ${SELECTED} FROM leadtap.hooks AS h WHERE h.user_id = $1 ORDER BY h.id FOR UPDATE`;
 const REMOVE = `
-  DELETE FROM leadtap.hooks WHERE id = $1 AND created_at = coalesce(leadtap.from_ms($2), created_at) RETURNING id`;
+  DELETE FROM leadtap.hooks WHERE id = $1 AND created_at = coalesce(leadtap.from_ms($2), created_at) ${RETURN_ENDED}`;
 const countSql = (dialect: Dialect): string => `
   SELECT count(*) FILTER (WHERE h.disabled_at IS NULL AND h.failures = 0) AS active,
          count(*) FILTER (WHERE h.disabled_at IS NULL AND h.failures > 0) AS failing,
@@ -232,6 +254,7 @@ const prepareSql = (dialect: Dialect) => ({
   moved: prepareMovedLeads(dialect),
   attempts: prepareAttempts(dialect),
   put: putSql(dialect, HOOKS),
+  end: endSql(dialect),
   claimOfAll: claimSql(dialect, true),
   claim: claimSql(dialect, false),
   lead: leadSql(dialect),
@@ -287,9 +310,12 @@ export function createHookStore(
     return rows.length > 0 ? (yield* query(sql.settle, [JSON.stringify(rows)])).length : 0;
   }
 
-  /** With their logs. */
+  /** With their logs. What they had received is kept. */
   function* removeHooks(statement: string, values: readonly SqlValue[]): SqlTask<number> {
-    const removed = yield* query<{ id: string }>(statement, values);
+    const removed = yield* query<DeletedHook>(statement, values);
+    if (removed.length === 0) return 0;
+    yield* query(sql.end, [yield* readNow(), JSON.stringify(removed)]);
+    yield* limitEnded(removed.map((hook) => hook.user_id));
     yield* removeSubjects(
       sql.attempts,
       removed.map(({ id }) => hookSubjectOf(id)),
@@ -364,7 +390,10 @@ export function createHookStore(
     settle: (settled) => write(() => settle(settled), SHORT),
 
     async prune(expiredBefore) {
-      return write(() => removeHooks(PRUNE, [expiredBefore]), SHORT);
+      return write(function* () {
+        yield* pruneEnded(yield* readNow());
+        return yield* removeHooks(PRUNE, [expiredBefore]);
+      }, SHORT);
     },
 
     async hasHooks() {

@@ -7,6 +7,8 @@ import {
   type ConsumerPosition,
   type ConsumerQuery,
   type ConsumerStore,
+  type EndedConsumer,
+  type EndedQuery,
   type MissedQuery,
   type Pending,
   positionOf,
@@ -308,6 +310,20 @@ export async function* consumerPages(
     page = await consumers.list({ ...query, after: page.at(-1), limit: CONSUMERS_PER_PAGE });
     yield page;
     // SQLite reads synchronously. Polls are answered between two pages.
+    await setImmediate();
+  } while (page.length === CONSUMERS_PER_PAGE);
+}
+
+/** Those that do not exist any more, page by page. */
+export async function* endedConsumerPages(
+  { consumers }: Pick<ConsumerSources, 'consumers'>,
+  query: Omit<EndedQuery, 'limit' | 'after'>,
+): AsyncGenerator<readonly EndedConsumer[]> {
+  let page: readonly EndedConsumer[] = [];
+  do {
+    page = await consumers.listEnded({ ...query, after: page.at(-1), limit: CONSUMERS_PER_PAGE });
+    yield page;
+    // SQLite reads synchronously.
     await setImmediate();
   } while (page.length === CONSUMERS_PER_PAGE);
 }

@@ -1,6 +1,8 @@
 /** `GET {base_url}/automation/consumers`: the consumers of the user of the token, and the diagnosis of each. */
 import { CONSUMERS_PATH, type Consumers, type Consumer as WireConsumer } from '@leadtap/contract';
 import { tokenKeyOf } from '../accounts/token-key.ts';
+import { includesScope } from '../consumers/scopes.ts';
+import type { EndedConsumer } from '../consumers/store.ts';
 import { type CallerEndpoint, READ_METHODS, type RefusalObserver } from '../http/endpoint.ts';
 import { type Exchange, jsonPayload } from '../http/exchange.ts';
 import {
@@ -9,13 +11,20 @@ import {
   createIdentification,
   type IdentificationOptions,
 } from '../http/identify.ts';
+import { type PollingUser, scopeOf } from '../leads/access.ts';
 import { systemClock, toIso } from '../lib/clock.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Store } from '../store/store.ts';
 import { endOf, type Moment, notAllowedCause } from './consumer-problems.ts';
-import { type ConsumerSources, leadHookOf, listedConsumerPages, toGapsJson } from './consumer-states.ts';
+import {
+  type ConsumerSources,
+  endedConsumerPages,
+  leadHookOf,
+  listedConsumerPages,
+  toGapsJson,
+} from './consumer-states.ts';
 import { addTo, judge, MIN_BEHIND_MS, noCounts, toStatus } from './consumers.ts';
-import { toViewerSource, type ViewerSource } from './coverage-pieces.ts';
+import { toDeletedViewer, toViewerSource, type ViewerSource } from './coverage-pieces.ts';
 import type { InstanceMemory } from './instance.ts';
 import { readUserCoverage } from './lead-coverage.ts';
 import type { ConsumerStatus, ConsumersStatus } from './report.ts';
@@ -79,6 +88,8 @@ export function createConsumersEndpoint(options: ConsumersEndpointOptions): Call
           hook: status.hook && { ...status.hook, id: leadHookOf(listed)?.id ?? null },
         });
       }
+    for await (const page of endedConsumerPages(sources, { userId: user.id, now }))
+      viewers.push(...page.filter((ended) => hadScopeOf(ended, user)).map(toDeletedViewer));
     const coverage = await readUserCoverage(store, user, viewers, now);
     consumers.sort((a, b) => rankOf(a, now) - rankOf(b, now));
     const summary = summarize(consumers, { ...counts, coverage }, now, staleAfterMs);
@@ -92,6 +103,12 @@ export function createConsumersEndpoint(options: ConsumersEndpointOptions): Call
     answer: list,
     observe: ({ problem }) => observeRefusal?.(problem?.parts.violatedPolicies ?? []),
   };
+}
+
+/** It had all that the user may see now. */
+function hadScopeOf(ended: EndedConsumer, user: PollingUser): boolean {
+  const [scope, now] = [scopeOf(ended.user), scopeOf(user)];
+  return scope !== undefined && now !== undefined && includesScope(scope, now);
 }
 
 type RowDiagnosis = Pick<WireConsumer, 'level' | 'problem' | 'message' | 'fix'>;

@@ -12,6 +12,7 @@ import {
   consumerFactsOf,
   consumerPages,
   consumerStateOf,
+  endedConsumerPages,
   isAutomation,
   isAwaited,
   isStuck,
@@ -24,7 +25,7 @@ import {
   pendingOf,
   publicIdOf,
 } from './consumer-states.ts';
-import { toEndedViewer, toViewerSource, type ViewerSource } from './coverage-pieces.ts';
+import { toDeletedViewer, toEndedViewer, toViewerSource, type ViewerSource } from './coverage-pieces.ts';
 import {
   CONSUMER_PROBLEMS,
   type ConsumerProblem,
@@ -135,6 +136,7 @@ async function readConsumers({
   }
   for await (const page of consumerPages(sources, { maxPendingLeads: 1, now, areRevoked: true }))
     viewers.push(...page.map(toEndedViewer));
+  for await (const page of endedConsumerPages(sources, { now })) viewers.push(...page.map(toDeletedViewer));
   const counted = await countPending(
     sources,
     urgent.map(({ listed }) => listed),

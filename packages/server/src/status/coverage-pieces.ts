@@ -1,5 +1,5 @@
 /** Which leads no consumer has: what is left of the last 30 days without the positions of the consumers that may see a place. */
-import { type Consumer, positionOf } from '../consumers/store.ts';
+import { type Consumer, type EndedConsumer, positionOf } from '../consumers/store.ts';
 import { hasEnded } from '../hooks/store.ts';
 import type { PollingUser } from '../leads/access.ts';
 import { AFTER_ALL_MS, BEFORE_ALL_MS } from '../sql/sql.ts';
@@ -28,6 +28,8 @@ export interface Viewer {
   }[];
   /** `silent`: it has not polled for so long that it no longer counts. `ended`: its token has. */
   readonly state: 'live' | 'silent' | 'ended';
+  /** If it does not exist any more: the leads until then waited for it. */
+  readonly endedAt?: number;
 }
 
 /** Its user is undefined if it was not read with the consumer. */
@@ -77,6 +79,22 @@ export function toEndedViewer(consumer: Consumer): ViewerSource {
   };
 }
 
+/** It does not exist any more. */
+export function toDeletedViewer({ userId, tokenId, user, through, ...ended }: EndedConsumer): ViewerSource {
+  const { gaps, missedLeads, endedAt } = ended;
+  return {
+    // Without a plan: it gets no lead any more.
+    ...{
+      userId,
+      user: { ...user, plan: '' },
+      name: nameOf({ name: null, tokenId }),
+      position: through,
+      endedAt,
+    },
+    ...{ gaps: [...gaps, ...missedLeads.map(toGap)], isNamed: false, state: 'ended' },
+  };
+}
+
 /** A lead that was moved to where the consumer sees it, and was not sent to it since. */
 const toGap = (createdAt: number) => ({ after: createdAt - 1, through: createdAt, isBeforeStart: false });
 
@@ -89,6 +107,8 @@ export interface Piece {
   readonly silent: Viewer | undefined;
   /** A consumer whose token has ended has the leads before them. */
   readonly isAfterEnded: boolean;
+  /** They waited for a consumer that does not exist any more. */
+  readonly hasLostViewer: boolean;
   readonly isSkipped: boolean;
   /** A consumer has started after them. */
   readonly isBeforeStart: boolean;
@@ -96,11 +116,16 @@ export interface Piece {
 
 /** The part of each piece that this consumer does not have either. */
 export function addViewer(pieces: readonly Piece[], viewer: Viewer): Piece[] {
-  const { position, gaps, state } = viewer;
+  const { position, gaps, state, endedAt } = viewer;
   const tail = position ?? BEFORE_ALL_MS;
   return pieces.flatMap((piece) => {
     const { next, silent } = piece;
-    const rest = clip(piece, tail, AFTER_ALL_MS).map((part) => ({
+    // A lead of the same millisecond came after it.
+    const waitEnd = Math.max(tail, (endedAt ?? tail + 1) - 1);
+    const rest = [
+      ...clip(piece, tail, waitEnd).map((part) => ({ ...part, hasLostViewer: true })),
+      ...clip(piece, waitEnd, AFTER_ALL_MS),
+    ].map((part) => ({
       ...part,
       next: next ?? (state === 'live' ? viewer : undefined),
       silent: silent ?? (state === 'silent' ? viewer : undefined),
@@ -125,7 +150,7 @@ function clip(piece: Piece, after: number, through: number): Piece[] {
 export const piecesSince = (since: number): Piece[] => [
   {
     ...{ after: since - 1, through: AFTER_ALL_MS, next: undefined, silent: undefined },
-    ...{ isAfterEnded: false, isSkipped: false, isBeforeStart: false },
+    ...{ isAfterEnded: false, hasLostViewer: false, isSkipped: false, isBeforeStart: false },
   },
 ];
 

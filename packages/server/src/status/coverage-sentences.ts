@@ -80,6 +80,7 @@ function unseenText(place: UnseenPlace, now: number): string {
   const at = placeText(place);
   if (cause === 'silent')
     return `${found}: ${inSentence(consumer ?? '')} alone may see ${at}, and does not poll any more`;
+  if (cause === 'ended') return `${found} waited for an automation that was removed: ${at}`;
   if (cause === 'between') return `${found} came in while no automation could see ${at}`;
   return branchId === null && !isOnlyHere
     ? `${found}: no automation of ${inSentence(company)}`
@@ -87,11 +88,15 @@ function unseenText(place: UnseenPlace, now: number): string {
 }
 
 /** A page begins after its `since`. */
-const replayText = ({ since }: UnseenPlace): string =>
-  `Let it poll first with \`since=${toIso(Date.parse(since) - 1)}\`: this returns them.`;
+const startText = ({ since }: UnseenPlace): string => toIso(Date.parse(since) - 1);
+const sinceText = (place: UnseenPlace): string => `\`since=${startText(place)}\``;
+const replayText = (place: UnseenPlace): string =>
+  `Let it poll first with ${sinceText(place)}: this returns them.`;
 
 function unseenFix(place: UnseenPlace): string {
   const { userId, companyId, branchId, departmentId, cause } = place;
+  if (cause === 'ended')
+    return `Connect an automation for them, or use one that may see them: let it poll first with ${sinceText(place)}, or subscribe its webhook from there: \`leadtap hooks add --since ${startText(place)}\`.`;
   if (cause === 'between') return `An automation may see them now. ${replayText(place)}`;
   if (userId !== null)
     return `Connect an automation with a token of a user who may see them: \`leadtap token issue --user ${inCommand(userId, 'ID')}\`. ${replayText(place)}`;

@@ -135,8 +135,8 @@ class Sum {
     this.#counts[kind] += count;
     if (piece.next) this.#next.add(piece.next.name);
     if (kind !== 'unseen') return;
-    const { silent, isBeforeStart } = piece;
-    const cause = silent ? 'silent' : isBeforeStart ? 'between' : 'none';
+    const { silent, hasLostViewer, isBeforeStart } = piece;
+    const cause = silent ? 'silent' : hasLostViewer ? 'ended' : isBeforeStart ? 'between' : 'none';
     const key = JSON.stringify([place.companyId, place.branchId, place.departmentId, cause]);
     const known = this.#unseen.get(key);
     const from = readFrom === null ? firstAt : piece.after + 1;

@@ -123,10 +123,10 @@ export interface UnseenPlace {
   /** The `createdAt` of the first of them. */
   readonly since: string;
   /**
-   * `none`: no consumer may see the place. `silent`: `consumer` may, and has not polled for so long that it no longer counts. `between`: one
-   * consumer had ended, and the next one began after the leads.
+   * `none`: no consumer may see the place. `silent`: `consumer` may, and has not polled for so long that it no longer counts. `ended`: they
+   * waited for a consumer that does not exist any more. `between`: one had ended, and the next one began after the leads.
    */
-  readonly cause: 'none' | 'silent' | 'between';
+  readonly cause: 'none' | 'silent' | 'ended' | 'between';
   readonly consumer: string | null;
   /** A user who may poll and see the place. Null also if it was not looked for: that is done for the worst places. */
   readonly userId: string | null;

@@ -188,7 +188,7 @@ export const RULES: readonly Rule[] = [
     levels: ['warning'],
     title: 'Leads of the last 30 days came in that no automation may see',
     guide:
-      'No automation may see their company, branch or department, or the one that may does not poll any more, or its token has ended. Connect one: `leadtap token issue --user ID`, with a user whose access level includes the place. Let it poll first with the `since` that the status page names, so that it gets these leads, too. It is found for 30 days, or until then.',
+      'No automation may see their company, branch or department, or the one that may does not poll any more, or its token has ended, or they waited for one that was deleted, forgotten or whose user was removed. Connect one: `leadtap token issue --user ID`, with a user whose access level includes the place. Let it poll first with the `since` that the status page names, so that it gets these leads, too. It is found for 30 days, or until then.',
     ended: 'has no lead of the last 30 days any more that no automation may see',
     find: findUnseen,
   },

@@ -22,6 +22,7 @@ function recorder(store: Partial<ConsumerStore> = {}, options: Partial<RecorderO
         list: async () => [],
         findPending: async () => undefined,
         findMissed: async () => [],
+        listEnded: async () => [],
         forget: async () => false,
         prune: async () => 0,
       },

@@ -23,6 +23,7 @@ const CONSUMERS = {
     record: never,
     findPending: never,
     findMissed: never,
+    listEnded: async () => [],
     forget: never,
     prune: never,
     recordDowntime: never,

@@ -341,7 +341,7 @@ const SITUATIONS: readonly Situation[] = [
   {
     name: 'a stopped consumer is forgotten',
     expected: ['leads-unseen warning'],
-    says: /^1 lead since Monday: no automation of Acme\.$/,
+    says: /^1 lead since Monday waited for an automation that was removed: leads of Acme\.$/,
     arrange: async (world) => {
       await world.established('make');
       await world.service.add({});

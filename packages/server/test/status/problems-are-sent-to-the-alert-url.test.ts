@@ -242,6 +242,7 @@ describe('LEADTAP_ALERT_URL', () => {
     expect(await begun(check)).toEqual([`error: ${longText.replace('502;', '502.')}`]);
     await service.store.hooks.remove('1'.repeat(32));
     expect(await begun(check)).toEqual([
+      'warning: 1 lead since Monday waited for an automation that was removed: leads of Acme.',
       expect.stringMatching(/^ended after .+ was revoked, removed or forgotten\.$/),
     ]);
   });

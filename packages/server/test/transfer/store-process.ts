@@ -12,6 +12,7 @@ import type {
   Store,
   WriteOptions,
 } from 'leadtap';
+import type { ConsumerKey, EndedConsumer, EndedQuery } from '../../src/consumers/store.ts';
 import { FixtureProcess } from '../store/fixture-process.ts';
 
 const SCRIPT = new URL('./fixtures/call-store.js', import.meta.url);
@@ -46,6 +47,14 @@ export class StoreProcess {
 
   async listConsumers(query: ConsumerQuery): Promise<readonly Consumer[]> {
     return (await this.#call('consumers.list', query)) as readonly Consumer[];
+  }
+
+  async forgetConsumer(key: ConsumerKey): Promise<void> {
+    await this.#call('consumers.forget', key);
+  }
+
+  async listEndedConsumers(query: EndedQuery): Promise<readonly EndedConsumer[]> {
+    return (await this.#call('consumers.listEnded', query)) as readonly EndedConsumer[];
   }
 
   async recordSenders(summaries: readonly SenderSummary[]): Promise<void> {

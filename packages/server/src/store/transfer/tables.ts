@@ -1,6 +1,7 @@
 /** The tables of both stores, the checksums that compare them, and the values that PostgreSQL cannot store. */
 import { createHash } from 'node:crypto';
 import { toUSVString } from 'node:util';
+import { ENDED_CONSUMERS as ENDED_TABLE } from '../../accounts/ended-consumers.ts';
 import { ATTEMPTS as ATTEMPT_TABLE } from '../../attempts/sql.ts';
 import { MOVED_LEADS as MOVED_TABLE, RECEIVED_LEADS as RECEIVED_TABLE } from '../../consumers/moved-leads.ts';
 import { CONSUMERS as CONSUMER_TABLE } from '../../consumers/sql.ts';
@@ -88,6 +89,9 @@ const IDEMPOTENCY_KEYS = defineTable(
 /** Copied after the leads: its rows change with every poll, and a move that is continued expects rows that have not changed. */
 const CONSUMERS = defineTable('consumers', ['user_id', 'token_id'], [], columnTypesOf(CONSUMER_TABLE));
 
+/** Copied after the leads, like consumers. */
+const ENDED_CONSUMERS = defineTable('ended_consumers', ENDED_TABLE.key, [], columnTypesOf(ENDED_TABLE));
+
 const MOVED_LEADS = defineTable('moved_leads', MOVED_TABLE.key, [], columnTypesOf(MOVED_TABLE));
 /** Copied after the leads, like consumers: rows are added with every moved lead that is sent. */
 const RECEIVED_LEADS = defineTable('received_leads', RECEIVED_TABLE.key, [], columnTypesOf(RECEIVED_TABLE));
@@ -128,6 +132,7 @@ export const TABLES: readonly Table[] = [
     RECEIVED_LEADS,
     IDEMPOTENCY_KEYS,
     CONSUMERS,
+    ENDED_CONSUMERS,
     SENDERS,
     HOOKS,
     ATTEMPTS,

@@ -28,6 +28,10 @@ async function leadHook(
   return id;
 }
 
+/** As a platform does when its automation is deleted. */
+const deleteHook = ({ service }: World, id: string) =>
+  fetch(`${service.url}/automation/hooks/${id}`, { method: 'DELETE' });
+
 export const SITUATIONS: readonly Situation[] = [
   {
     name: 'nothing: no lead, no automation',
@@ -788,9 +792,121 @@ export const SITUATIONS: readonly Situation[] = [
     },
     claims: {
       light: 'amber',
-      alerts: ['warning: 1 lead since Monday: no automation of Acme.'],
+      alerts: ['warning: 1 lead since Monday waited for an automation that was removed: leads of Acme.'],
+      summary: '1 lead since Monday waited for an automation that was removed: leads of Acme.',
+      problems: ['leads-unseen warning'],
+    },
+  },
+  {
+    name: 'an automation that had every lead was forgotten, and another one was connected',
+    async setUp(world) {
+      const make = await world.established('make');
+      await world.send(3);
+      await make.polls(2);
+      await world.command('consumers forget make');
+      world.clock.advance(MINUTE_MS);
+      await world.established('zapier');
+    },
+    claims: {
+      light: 'green',
+      summary: 'All 3 leads since Monday reached an automation. The only consumer polls as usual.',
+      consumers: { zapier: 'active good' },
+      lead: { zapier: 'skipped' },
+    },
+  },
+  {
+    name: 'a webhook was deleted while leads waited, and another one was subscribed',
+    async setUp(world) {
+      const id = await leadHook(world, 'n8n');
+      world.clock.advance(1000);
+      await world.send(2);
+      world.clock.advance(1000);
+      expect((await deleteHook(world, id)).status).toBe(204);
+      world.clock.advance(1000);
+      await leadHook(world, 'zapier');
+    },
+    claims: {
+      light: 'amber',
+      summary: '2 leads since Monday waited for an automation that was removed: leads of Acme.',
+      problems: ['leads-unseen warning'],
+      consumers: { 'zapier →': 'active good' },
+      alerts: ['warning: 2 leads since Monday waited for an automation that was removed: leads of Acme.'],
+    },
+  },
+  {
+    name: 'a webhook was deleted after it had sent every lead',
+    async setUp(world) {
+      const hook = await world.sendingHook('n8n');
+      world.clock.advance(1000);
+      await world.send(2);
+      await world.accepted(hook, 2);
+      expect((await deleteHook(world, hook.id)).status).toBe(204);
+      world.clock.advance(1000);
+      await leadHook(world, 'zapier');
+    },
+    claims: {
+      light: 'green',
+      summary: 'All 2 leads since Monday reached an automation. 1 webhook accepts leads.',
+      consumers: { 'zapier →': 'active good' },
+    },
+  },
+  {
+    name: 'the token of a webhook was revoked after it had sent every lead, and leads come',
+    async setUp(world) {
+      const hook = await world.sendingHook('n8n');
+      world.clock.advance(1000);
+      await world.send(2);
+      await world.accepted(hook, 2);
+      await world.command('token revoke n8n');
+      world.clock.advance(1000);
+      await world.send();
+      world.clock.advance(1000);
+    },
+    claims: {
+      light: 'amber',
       summary: '1 lead since Monday: no automation of Acme.',
       problems: ['leads-unseen warning'],
+      alerts: ['warning: 1 lead since Monday: no automation of Acme.'],
+    },
+  },
+  {
+    name: 'the user of an automation that had every lead was removed, and one lead waited',
+    async setUp(world) {
+      const make = await world.established('make', 'boss');
+      await world.send(3);
+      await make.polls(2);
+      world.clock.advance(1000);
+      await world.send();
+      world.clock.advance(1000);
+      await world.command('user remove boss');
+      world.clock.advance(1000);
+      await world.established('north', 'north-lead');
+    },
+    claims: {
+      light: 'amber',
+      summary:
+        '1 lead since Monday waited for an automation that was removed: leads of Acme without a branch.',
+      problems: ['leads-unseen warning'],
+      consumers: { north: 'active good' },
+      alerts: [
+        'warning: 1 lead since Monday waited for an automation that was removed: leads of Acme without a branch.',
+      ],
+    },
+  },
+  {
+    name: 'the user of an automation that had every lead was removed',
+    async setUp(world) {
+      const make = await world.established('make');
+      await world.send(3);
+      await make.polls(2);
+      await world.command('user remove boss');
+      world.clock.advance(DAY_MS);
+      await world.established('north', 'north-lead');
+    },
+    claims: {
+      light: 'green',
+      summary: 'All 3 leads since Monday reached an automation. The only consumer polls as usual.',
+      consumers: { north: 'active good' },
     },
   },
   {

@@ -307,6 +307,7 @@ describe('leadtap_writer', () => {
         'idempotency_keys',
         'moved_leads',
         'received_leads',
+        'ended_consumers',
       ].map((table) => `SELECT FROM leadtap.${table}`),
       `SELECT leadtap.revalidate('{}', '{boss}', '{t}', NULL)`,
       'SELECT leadtap.prune_changes()',
