@@ -4,7 +4,7 @@ import { hiddenCount } from './leads/history.ts';
 import { isPaused, togglePause } from './leads/pause.ts';
 import { Plot } from './leads/plot.tsx';
 import { explain } from './problem.tsx';
-import { type Limits, lastLimits } from './service.ts';
+import { lastLimits } from './service.ts';
 import { Time } from './time.tsx';
 
 interface StatusLineProps {
@@ -12,26 +12,46 @@ interface StatusLineProps {
   readonly isCovered: boolean;
 }
 
-/** One line below the tabs: whether leads arrive, and when the last one did. */
-export function StatusLine({ tab, isCovered }: StatusLineProps): JSX.Element {
+/** Whether leads arrive in this page. */
+export function Connection(): JSX.Element {
   const state = feedState.value;
-  // A token that no longer works has no limits, and gets no leads.
-  const isStopped = state.kind === 'stopped';
-  const newest = isStopped ? undefined : leads.value[0];
   const isStill = isPaused.value && state.kind === 'live';
+  return (
+    <>
+      <span class={`pulse ${isStill ? 'paused' : state.kind}`} aria-hidden="true" />
+      <span role="status">{isStill ? 'paused' : wordsOf(state)}</span>
+    </>
+  );
+}
+
+/** Of those limits that are close: what is left of the others says nothing. */
+export const LimitsNote = (): JSX.Element => (
+  <span class="limits">
+    {(lastLimits.value?.limits ?? [])
+      .filter(({ remaining, quota = 0 }) => remaining < quota * CLOSE)
+      .map(({ name, remaining }, index) => `${remaining}${index === 0 ? ' left' : ''} this ${name}`)
+      .join(', ')}
+  </span>
+);
+
+const CLOSE = 0.2;
+
+/** One line below the tabs: whether leads arrive, and when the last one did. The overview says it below its headline. */
+export function StatusLine({ tab, isCovered }: StatusLineProps): JSX.Element {
+  // A token that no longer works has no limits, and gets no leads.
+  const isStopped = feedState.value.kind === 'stopped';
+  const newest = isStopped ? undefined : leads.value[0];
   return (
     <section class="status-line" aria-label="Connection" inert={isCovered}>
       <p>
-        <span class={`pulse ${isStill ? 'paused' : state.kind}`} aria-hidden="true" />
-        <span role="status">{isStill ? 'paused' : wordsOf(state)}</span>
+        <Connection />
         {isPaused.value && !isStopped && <span class="new-leads">{hiddenCount} new</span>}
-        {/* The overview has it, too. */}
-        {tab !== 'overview' && newest && (
+        {newest && (
           <span class="last-lead">
             last lead <Time at={newest.createdAt} />
           </span>
         )}
-        <span class="limits">{!isStopped && lastLimits.value && limitsText(lastLimits.value)}</span>
+        {!isStopped && <LimitsNote />}
       </p>
       {tab === 'leads' && !isStopped && <Plot />}
       {tab === 'leads' && newest && (
@@ -56,12 +76,3 @@ function wordsOf(state: FeedState): string {
       return explain(state.error).title;
   }
 }
-
-const CLOSE = 0.2;
-
-/** Of those limits that are close: what is left of the others says nothing. */
-const limitsText = ({ limits }: Limits): string =>
-  limits
-    .filter(({ remaining, quota = 0 }) => remaining < quota * CLOSE)
-    .map(({ name, remaining }, index) => `${remaining}${index === 0 ? ' left' : ''} this ${name}`)
-    .join(', ');

@@ -67,6 +67,12 @@ const CLOCK = new Intl.DateTimeFormat(LOCALE, { hour: '2-digit', minute: '2-digi
 /** `14:03:12`. */
 export const formatClock = (time: number): string => CLOCK.format(time);
 
+const HOUR = new Intl.DateTimeFormat(LOCALE, { weekday: 'short', hour: '2-digit', minute: '2-digit' });
+const HOUR_END = new Intl.DateTimeFormat(LOCALE, { hour: '2-digit', minute: '2-digit' });
+/** `Tue, 14:00 to 15:00`, in the time zone of the visitor. */
+export const formatHour = (start: number): string =>
+  `${HOUR.format(start)} to ${HOUR_END.format(start + 3_600_000)}`;
+
 const DAY = new Intl.DateTimeFormat(LOCALE, { month: 'short', day: 'numeric' });
 const DAY_OTHER_YEAR = new Intl.DateTimeFormat(LOCALE, { year: 'numeric', month: 'short', day: 'numeric' });
 /** `15 Feb`, with the year if it is another one. */

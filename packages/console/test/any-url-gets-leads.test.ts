@@ -90,6 +90,7 @@ describe('any URL', () => {
     // Its secret is not shown again.
     await page.getByRole('link', { name: '← All platforms' }).click();
     await page.getByRole('link', { name: 'Any URL' }).click();
+    await box(page).getByRole('button', { name: 'More' }).click();
     await box(page).getByRole('button', { name: 'Unsubscribe' }).click();
     await box(page).getByRole('button', { name: 'Really unsubscribe?' }).click();
     await page.getByText('Paste an address, then').waitFor();

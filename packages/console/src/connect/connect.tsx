@@ -11,6 +11,7 @@ import { FirstPoll } from './first-poll.tsx';
 import { guides, hasFailed, loadGuides } from './guides.ts';
 import { HookForm } from './hook-form.tsx';
 import { askForHooks, hasHooks } from './hooks.ts';
+import { ANY_URL_ID, APPS, PROGRAMS } from './places.ts';
 import type { Platform, Step } from './platforms.ts';
 import { RichText } from './rich-text.tsx';
 import { Snippet } from './snippet.tsx';
@@ -18,7 +19,7 @@ import { Snippet } from './snippet.tsx';
 type Tile = (typeof tiles)[number];
 
 const ANY_URL: Tile = {
-  id: 'any-url',
+  id: ANY_URL_ID,
   name: 'Any URL',
   summary: 'Paste an address, and each new lead is sent to it',
   runs: 'anywhere',
@@ -35,14 +36,34 @@ export function Connect(): JSX.Element {
   return <div class="connect">{tile ? <Guide key={tile.id} tile={tile} /> : <Tiles />}</div>;
 }
 
-const Tiles = () => (
-  <>
-    <h1>Connect a platform</h1>
-    <p class="lede">Paste the address of a webhook, or choose your platform for its steps.</p>
-    <TileList title="Automation platforms" shown={ALL.filter(({ runs }) => runs !== 'on your machine')} />
-    <TileList title="Your own program" shown={ALL.filter(({ runs }) => runs === 'on your machine')} />
-  </>
-);
+/** By the place in the address, or both. */
+const KINDS = [
+  { place: APPS, title: 'Automation platforms', isProgram: false },
+  { place: PROGRAMS, title: 'Your own program', isProgram: true },
+] as const;
+
+function Tiles(): JSX.Element {
+  const { item } = place.value;
+  const kinds = KINDS.filter((kind) => kind.place === item);
+  return (
+    <>
+      <h1>Connect a platform</h1>
+      <p class="lede">Paste the address of a webhook, or choose your platform for its steps.</p>
+      {(kinds.length > 0 ? kinds : KINDS).map(({ title, isProgram }) => (
+        <TileList
+          key={title}
+          title={title}
+          shown={ALL.filter(({ runs }) => (runs === 'on your machine') === isProgram)}
+        />
+      ))}
+      {kinds.length > 0 && (
+        <p>
+          <a href={hrefOf('connect')}>All ways to connect</a>
+        </p>
+      )}
+    </>
+  );
+}
 
 const TileList = ({ title, shown }: { readonly title: string; readonly shown: readonly Tile[] }) => (
   <section aria-label={title}>

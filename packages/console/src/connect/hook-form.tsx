@@ -1,3 +1,4 @@
+import { MAX_HOOK_NAME_LENGTH } from '@leadtap/contract';
 import { useSignal } from '@preact/signals';
 import type { JSX, TargetedEvent } from 'preact';
 import { useId } from 'preact/hooks';
@@ -24,19 +25,21 @@ interface HookFormProps {
 export function HookForm({ name, label, isPrimary = false }: HookFormProps): JSX.Element {
   const id = useId();
   const url = useSignal('');
+  const chosenLabel = useSignal<string | undefined>(undefined);
+  // Of any URL, its host says most.
+  const shownLabel = chosenLabel.value ?? (isPrimary ? hostOf(url.value) : name);
   const { value: current } = subscription;
   const state = current?.name === name ? current : undefined;
   const onSubmit = (event: TargetedEvent<HTMLFormElement>) => {
     event.preventDefault();
-    void subscribe(name, url.value.trim());
+    void subscribe(name, url.value.trim(), shownLabel.trim() || name);
   };
   return (
     <>
       <form class="hook-form" onSubmit={onSubmit} autocomplete="off">
-        <label for={id}>{label}</label>
-        <div class="token-row">
+        <label>
+          {label}
           <input
-            id={id}
             type="text"
             inputMode="url"
             required
@@ -48,14 +51,25 @@ export function HookForm({ name, label, isPrimary = false }: HookFormProps): JSX
               url.value = currentTarget.value;
             }}
           />
-          <button
-            type="submit"
-            class={isPrimary ? 'primary' : undefined}
-            aria-disabled={state?.kind === 'sending'}
-          >
-            {state?.kind === 'sending' ? 'Subscribing…' : 'Subscribe'}
-          </button>
-        </div>
+        </label>
+        <label>
+          Call it
+          <input
+            type="text"
+            maxLength={MAX_HOOK_NAME_LENGTH}
+            value={shownLabel}
+            onInput={({ currentTarget }) => {
+              chosenLabel.value = currentTarget.value;
+            }}
+          />
+        </label>
+        <button
+          type="submit"
+          class={isPrimary ? 'primary' : undefined}
+          aria-disabled={state?.kind === 'sending'}
+        >
+          {state?.kind === 'sending' ? 'Subscribing…' : 'Subscribe'}
+        </button>
         <p id={`${id}-about`} class="faint">
           New leads from now on, each in a request of its own: the body is the lead. Each is sent until the
           address accepts it, in order, so none is lost.
@@ -66,6 +80,11 @@ export function HookForm({ name, label, isPrimary = false }: HookFormProps): JSX
     </>
   );
 }
+
+const hostOf = (url: string): string => {
+  const trimmed = url.trim();
+  return URL.canParse(trimmed) ? new URL(trimmed).hostname : '';
+};
 
 /** A subscription ends with its token. If that is soon, the operator makes one with a token of its own. */
 function Lifetime({ url }: { readonly url: string }): JSX.Element | null {

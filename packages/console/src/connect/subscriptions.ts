@@ -24,11 +24,12 @@ effect(() => {
   subscription.value = undefined;
 });
 
-export async function subscribe(name: string, url: string): Promise<void> {
+/** `name`: of the page; `label`: what the visitor calls the webhook. */
+export async function subscribe(name: string, url: string, label: string): Promise<void> {
   const subscriber = session.peek();
   if (!subscriber || subscription.peek()?.kind === 'sending') return;
   subscription.value = { name, kind: 'sending' };
-  const result = await post(subscriber.token, url);
+  const result = await post(subscriber.token, { url, send: 'lead', name: label });
   if (session.peek() !== subscriber) return;
   subscription.value = { name, ...result };
   if (result.kind !== 'subscribed') return;
@@ -36,12 +37,12 @@ export async function subscribe(name: string, url: string): Promise<void> {
   checkNow();
 }
 
-async function post(token: string, url: string): Promise<Subscription> {
+async function post(token: string, request: object): Promise<Subscription> {
   try {
     const response = await observedFetch(`${baseUrl}${HOOKS_PATH}`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ url, send: 'lead' }),
+      headers: headersOf(token),
+      body: JSON.stringify(request),
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     const body: SubscribedHook | undefined = await response.json().catch(() => undefined);
@@ -51,6 +52,23 @@ async function post(token: string, url: string): Promise<Subscription> {
   } catch (cause) {
     return { kind: 'failed', error: toConnectionError(cause) };
   }
+}
+
+const headersOf = (token = '') => ({
+  authorization: `Bearer ${token}`,
+  'content-type': 'application/json',
+});
+
+/** Whether the service has given it the name. */
+export async function renameHook(id: string, name: string): Promise<boolean> {
+  const response = await observedFetch(`${baseUrl}${HOOKS_PATH}/${id}`, {
+    method: 'PATCH',
+    headers: headersOf(session.peek()?.token),
+    body: JSON.stringify({ name }),
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  }).catch(() => undefined);
+  checkNow();
+  return response?.ok === true;
 }
 
 /** Whether the service has deleted it. */

@@ -142,14 +142,14 @@ function NoMatch(): JSX.Element | null {
 
 interface RowProps {
   readonly lead: Lead;
-  readonly isOpened: boolean;
+  readonly isOpened?: boolean;
 }
 
 const placeOf = ({ branchName, departmentName }: Lead): string =>
   [branchName, departmentName].filter((name) => name !== null).join(' · ');
 
 /** Of thousands of rows, only those that have changed are rendered. */
-class Row extends Component<RowProps> {
+export class Row extends Component<RowProps> {
   override shouldComponentUpdate({ lead, isOpened }: RowProps): boolean {
     return lead !== this.props.lead || isOpened !== this.props.isOpened;
   }

@@ -4,7 +4,7 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { now } from '../clock.ts';
-import { Sign } from '../consumers/consumer-row.tsx';
+import { Sign } from '../diagnosis/level.tsx';
 import { type FoundLeads, findLeads } from '../leads/find.ts';
 import { itemOf } from '../leads/selection.ts';
 import { explain } from '../problem.tsx';

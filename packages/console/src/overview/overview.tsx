@@ -1,20 +1,27 @@
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { clock } from '../clock.ts';
 import { consumerList, isListOlderThan, listDelay, useConsumerList } from '../consumers/consumer-list.ts';
-import { ConsumerRows, type Level, Sign } from '../consumers/consumer-row.tsx';
+import { ConsumerRow } from '../consumers/consumer-row.tsx';
 import { ListDelay } from '../consumers/who-has-it.tsx';
+import { HoursLegend } from '../diagnosis/hours.tsx';
+import { DiagnosisRows, findWorst, isProblem, showFix } from '../diagnosis/rows.tsx';
 import { EmptyState } from '../empty-state.tsx';
 import { feedState, leads } from '../feed.ts';
 import { Problem } from '../problem.tsx';
 import { RetryNotice } from '../retry.tsx';
 import { hrefOf } from '../router.ts';
-import { LeadsIn } from '../senders/sender-list.tsx';
+import { senderList, sendersDelay, useSenderList } from '../senders/sender-list.ts';
+import { SenderRow } from '../senders/sender-row.tsx';
 import { session } from '../session.ts';
+import { Connection, LimitsNote } from '../status-line.tsx';
 import { TestLead } from '../test-lead/test-lead.tsx';
 import { Time } from '../time.tsx';
 import { TokenForm } from '../token-form.tsx';
+import { Headline, isCurrent } from './headline.tsx';
+import { NewestLeads } from './newest-leads.tsx';
 import { Refused } from './refused.tsx';
 import { ExpiryNote, TokenFacts } from './token-facts.tsx';
+import { WaysToConnect } from './ways-to-connect.tsx';
 
 /** Whether every lead was picked up, and if not, by whom and what to do. Without a token: the field for it. */
 export function Overview(): JSX.Element {
@@ -48,82 +55,124 @@ const AFTER_LEAD_MS = 15_000;
 function Connected(): JSX.Element {
   const state = feedState.value;
   const list = consumerList.value;
+  const senders = senderList.value;
   const [newest] = leads.value;
   const isOld = list.kind === 'listed' && newest && isListOlderThan(newest.createdAt, list.readAt);
   const intervalMs = state.kind === 'live' ? (isOld ? AFTER_LEAD_MS : INTERVAL_MS) : undefined;
   useConsumerList(intervalMs);
-  const hasConsumers = list.kind === 'listed' && list.consumers.length > 0;
+  useSenderList(intervalMs);
+  const consumers = list.kind === 'listed' ? list.consumers : [];
+  const all = [...consumers, ...(senders.kind === 'listed' ? senders.senders : [])];
+  const worst = findWorst(all.filter((row) => isProblem(row) && row.fix !== null));
+  const isUnconnected = list.kind === 'listed' && consumers.every(({ level }) => level === 'inactive');
+  // All at once: nothing moves when the next answer has come.
+  const isLoaded =
+    state.kind === 'retrying' ||
+    (state.kind === 'live' &&
+      (list.kind !== 'loading' || listDelay.value) &&
+      (senders.kind !== 'loading' || sendersDelay.value));
   return (
     <div class={isCurrent() ? 'overview' : 'overview not-current'}>
-      <Headline />
-      <div class="overview-facts">
-        {newest && (
-          <p>
-            <a href={hrefOf('leads')}>Last lead</a> <Time at={newest.createdAt} />
-          </p>
+      <div class="overview-head">
+        <Headline />
+        {isLoaded && (
+          <>
+            <div class="overview-facts soft">
+              <p>
+                <Connection />
+                {newest && (
+                  <span>
+                    <a href={hrefOf('leads')}>Last lead</a> <Time at={newest.createdAt} />
+                  </span>
+                )}
+                <LimitsNote />
+              </p>
+              <TokenFacts />
+            </div>
+            <TestLead isPrimary={!worst && !isUnconnected}>
+              {worst ? (
+                <button type="button" class="primary" onClick={() => showFix(worst.id)}>
+                  Fix
+                </button>
+              ) : (
+                !isUnconnected && (
+                  <a class="button" href={hrefOf('connect')}>
+                    Connect another
+                  </a>
+                )
+              )}
+            </TestLead>
+          </>
         )}
-        <TokenFacts />
       </div>
       {state.kind === 'retrying' && <RetryNotice state={state} />}
       <ExpiryNote />
       {list.kind === 'failed' && <Problem error={list.error} />}
-      <LeadsIn intervalMs={intervalMs} />
-      {hasConsumers && (
-        <section aria-label="Automations">
-          <h2>Leads out</h2>
-          <ConsumerRows consumers={list.consumers} />
-        </section>
+      {isLoaded && (
+        <>
+          {isUnconnected && <WaysToConnect />}
+          {senders.kind === 'listed' && (
+            <Section id="leads-in" title="Leads in">
+              {senders.senders.length === 0 ? (
+                <p class="soft">No lead has come in over HTTP yet.</p>
+              ) : (
+                <DiagnosisRows
+                  all={senders.senders}
+                  render={(sender) => (
+                    <SenderRow
+                      key={sender.id}
+                      sender={sender}
+                      now={byService(senders.readAt)}
+                      isOpen={sender === worst}
+                    />
+                  )}
+                />
+              )}
+            </Section>
+          )}
+          {list.kind === 'listed' && consumers.length > 0 && (
+            <Section id="leads-out" title="Leads out">
+              <DiagnosisRows
+                all={consumers}
+                render={(consumer) => (
+                  <ConsumerRow
+                    key={consumer.id}
+                    consumer={consumer}
+                    now={byService(list.readAt)}
+                    isOpen={consumer === worst}
+                  />
+                )}
+              />
+            </Section>
+          )}
+          {state.kind === 'live' && <ListDelay />}
+          {(newest || state.kind === 'live') && <NewestLeads />}
+          {list.kind === 'listed' && (
+            <p class="overview-foot faint">
+              <span>
+                Checked <Time at={byService(list.readAt)} />. Automations of other users are not listed.
+              </span>
+              {all.length > 0 && <HoursLegend />}
+            </p>
+          )}
+        </>
       )}
-      {state.kind === 'live' && <ListDelay />}
-      {list.kind === 'listed' && (
-        <p class="faint">
-          Checked <Time at={list.readAt + clock() - Date.now()} />. Automations of other users are not listed.
-        </p>
-      )}
-      <TestLead isPrimary={hasConsumers}>
-        <a class={hasConsumers ? 'button' : 'button primary'} href={hrefOf('connect')}>
-          {hasConsumers ? 'Connect another' : 'Connect a platform'}
-        </a>
-      </TestLead>
     </div>
   );
 }
 
-/** Whether what is shown is known to be true now. */
-const isCurrent = (): boolean => feedState.value.kind !== 'retrying' && listDelay.value === undefined;
+/** A time by the clock of the visitor, by that of the service. */
+const byService = (time: number): number => time + clock() - Date.now();
 
-/** The sentence of the service. It is shown only while it is known to be true. */
-function Headline(): JSX.Element {
-  const [level, text] = headlineOf();
-  // The first sentence is the answer.
-  const [first = '', rest] = text.split(/(?<=\.) (.*)/s);
-  return (
-    <div role="status">
-      <h1 class={`headline ${level}`}>
-        {text === '' ? (
-          <span class="after-200ms">Asking the service…</span>
-        ) : (
-          <>
-            <Sign level={level} /> {first}
-          </>
-        )}
-      </h1>
-      {rest && <p>{rest}</p>}
-    </div>
-  );
+interface SectionProps {
+  readonly id: string;
+  readonly title: string;
+  readonly children: ComponentChildren;
 }
 
-function headlineOf(): readonly [level: Level, text: string] {
-  const list = consumerList.value;
-  if (!isCurrent()) return ['unknown', 'Not known right now'];
-  switch (list.kind) {
-    case 'loading':
-      return ['unknown', ''];
-    case 'listed':
-      return [list.summary.level, list.summary.message];
-    case 'not-recorded':
-      return ['unknown', 'This service does not record who polls'];
-    case 'failed':
-      return ['unknown', 'The automations could not be checked'];
-  }
-}
+const Section = ({ id, title, children }: SectionProps) => (
+  <section aria-labelledby={id}>
+    <h2 id={id}>{title}</h2>
+    {children}
+  </section>
+);

@@ -24,7 +24,7 @@ export const consumer = (
   level: Consumer['level'],
   message: string,
   others: Partial<Consumer> = {},
-): Consumer => ({ ...OTHERS, tokenId: name, name, level, message, ...others });
+): Consumer => ({ ...OTHERS, id: name, tokenId: name, name, level, message, ...others });
 
 /** In place of what the service says, for situations that would need failing platforms or hours. */
 export async function diagnose(page: Page, read: () => Consumers): Promise<void> {
