@@ -183,7 +183,7 @@ export interface Consumer {
   readonly skippedLeads: number;
   /** The `createdAt` of the first of them. Null: there are none. */
   readonly skippedSince: string | null;
-  /** Why its last poll was refused with 401: the token was revoked, has expired, or its signing key was removed. It is listed until 24 hours after its last poll. Null: its last poll was not refused so. */
+  /** Why its token no longer works: it was revoked, has expired, or its signing key was removed. It is listed until 24 hours after its last poll. Null: its last poll was not refused for this. */
   readonly tokenEnded: 'revoked' | 'expired' | 'key-removed' | 'null';
   /** Whether the service was unavailable and the consumer has not polled since, but still may within its usual interval. */
   readonly isAwaited: boolean;

@@ -2,6 +2,7 @@ import { describe, it } from 'vitest';
 import { openPage } from '../../testing/browser/page.ts';
 import { untilHeld } from '../../testing/harness/held-polls.ts';
 import { startService } from '../../testing/harness/service.ts';
+import { addAutomation } from './support/automation.ts';
 import { openTab } from './support/open-tab.ts';
 
 const browser = 'firefox';
@@ -46,6 +47,23 @@ describe('the main paths in Firefox', () => {
     await page.getByText('With the app').click();
     await page.getByText('On new lead').first().waitFor();
     await page.getByText(service.url).first().waitFor();
+  });
+
+  it('the log of an automation unfolds to the leads that it got', async () => {
+    const service = await startService();
+    const [at = 0] = await service.add({ fields: { firstName: 'Femke', lastName: 'Moreau' } });
+    const { poll } = await addAutomation(service, 'Zapier');
+    await poll(`since=${new Date(at - 1).toISOString()}`);
+    const page = await openTab(service, 'Leads', { browser });
+    await page.getByRole('button', { name: /^Zapier/ }).click();
+    await page.getByRole('link', { name: 'Zapier' }).click();
+    const line = page.getByRole('button', { name: /1 lead$/, expanded: true });
+    await line.waitFor();
+    await page.getByRole('main').getByRole('link', { name: 'Femke Moreau' }).waitFor();
+    await line.click();
+    await page.getByRole('button', { name: /1 lead$/, expanded: false }).waitFor();
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Femke Moreau' }).waitFor();
   });
 
   it('the status page shows consumers', async () => {

@@ -4,7 +4,7 @@ import { expectAccessible, expectEveryLook } from '../../testing/browser/accessi
 import { findOverflow } from '../../testing/browser/page.ts';
 import { untilHeld } from '../../testing/harness/held-polls.ts';
 import { startService } from '../../testing/harness/service.ts';
-import { openTab } from './support/open-tab.ts';
+import { openTab, showTab } from './support/open-tab.ts';
 
 const row = (page: Page, name: string) => page.locator('.lead-row').filter({ hasText: name });
 const leadNames = (count: number) =>
@@ -39,12 +39,15 @@ it('at 390 pixels, the field for a day has room for a date and its button', asyn
   expect(await findOverflow(page)).toEqual([]);
 });
 
-it('at 320 pixels, the names of the tabs are on one line', async () => {
+it('at 320 pixels, the names of the tabs are on one line, and no field is wider', async () => {
   const service = await startService();
   const page = await openTab(service, 'Leads', { context: { viewport: { width: 320, height: 600 } } });
   const tabs = await page.locator('.bar nav a').all();
   const heights = await Promise.all(tabs.map(async (tab) => (await boxOf(tab)).height));
   expect(Math.max(...heights)).toBeLessThan(60);
+  expect(await findOverflow(page)).toEqual([]);
+  await showTab(page, 'Explore');
+  await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
   expect(await findOverflow(page)).toEqual([]);
 });
 

@@ -385,7 +385,7 @@ export const Consumer = Type.Object(
       type: ['string', 'null'],
       enum: [...TOKEN_ENDS, null],
       description:
-        'Why its last poll was refused with 401: the token was revoked, has expired, or its signing key was removed. It is listed until 24 hours after its last poll. Null: its last poll was not refused so.',
+        'Why its token no longer works: it was revoked, has expired, or its signing key was removed. It is listed until 24 hours after its last poll. Null: its last poll was not refused for this.',
     }),
     isAwaited: Type.Boolean({
       description:

@@ -146,7 +146,7 @@ export const VARIABLES = {
     default: 'on',
     parse: values.parseOnOff,
     meaning:
-      '`on`: automation platforms can subscribe webhooks, at `{base_url}/automation/hooks`. `off`: they cannot, and nothing is sent: leads wait for those that are subscribed.',
+      '`on`: automation platforms can subscribe webhooks, at `{base_url}/automation/hooks`. `off`: they cannot, and nothing is sent: leads wait for those that there are.',
   },
   hookHosts: {
     name: 'LEADTAP_HOOK_HOSTS',
@@ -164,7 +164,7 @@ export const VARIABLES = {
     name: 'LEADTAP_STALE_AFTER',
     parse: values.parseDuration,
     meaning:
-      'A token that has not polled for this long, such as `15m`, counts as stale. Without it: 1.5 times the usual interval of each token.',
+      'A token that has not polled for this long, such as `15m`, counts as stopped (`stale`). Without it: 1.5 times the usual interval of each token.',
   },
   autoMigrate: {
     name: 'LEADTAP_AUTO_MIGRATE',
