@@ -135,14 +135,14 @@ describe('an automation has a log', () => {
         }),
         entry(12, 'empty', '212 polls without new leads', { times: 212, firstAt: iso(NOW - 7 * 3_600_000) }),
         entry(90_000, 'leads', '3 leads'),
-        entry(90_010, 'empty', '', { times: 1 }),
+        entry(90_010, 'empty', '', { times: 2 }),
       ],
     }));
     expect(await textsOf(page)).toEqual([
       '16:09:50 ✗ Problem: 503 from hooks.zapier.com, next try in 4 min',
       '212 empty polls, 09:10 to 16:09',
       '15:10:00 ✓ Good: 3 leads',
-      '1 empty poll, 15:09',
+      '2 empty polls, 15:09',
     ]);
     expect(await page.getByRole('heading', { level: 2 }).allInnerTexts()).toEqual([
       'Monday, 2 March 2026',

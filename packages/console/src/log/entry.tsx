@@ -47,7 +47,8 @@ function emptyText({ times, firstAt, at }: Attempt): string {
   const [from, to] = [Date.parse(firstAt), Date.parse(at)];
   const [start, end] = [from, to].map((time) => formatClock(time).slice(0, 5));
   const day = formatDay(from) === formatDay(to) ? '' : `${formatDay(from)}, `;
-  return `${formatCount(times, 'empty poll')}, ${times === 1 ? '' : `${day}${start} to `}${end}`;
+  const isMoment = times === 1 || day + start === end;
+  return `${formatCount(times, 'empty poll')}, ${isMoment ? '' : `${day}${start} to `}${end}`;
 }
 
 /** What was asked, what was answered, and what to do. */
@@ -153,10 +154,10 @@ function LeadsOf({ since, through, count }: LeadsOfProps): JSX.Element {
           </li>
         ))}
       </ul>
-      {missing > 0 &&
-        (leads.length === MAX_LEADS
-          ? `The newest ${MAX_LEADS} of ${count}.`
-          : `${leads.length > 0 ? `${missing} more` : 'They'} cannot be shown: deleted, moved, or no longer visible to you.`)}
+      {leads.length === MAX_LEADS
+        ? missing > 0 && `The newest ${MAX_LEADS} of ${count}.`
+        : (missing > 0 || leads.length === 0) &&
+          `${leads.length > 0 ? `${missing} more` : 'They'} cannot be shown: deleted, moved, or no longer visible to you.`}
     </>
   );
 }
