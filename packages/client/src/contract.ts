@@ -179,6 +179,8 @@ export interface Consumer {
   readonly pendingSince: string | null;
   /** Leads created after `after` and up to `through` were never sent to it, although its positions are past them. */
   readonly gaps: readonly Readonly<Record<string, unknown>>[];
+  /** The `createdAt` of leads that were imported as history after its first poll, and were sent to it although its positions may have been past them. Of the newest 100 such leads of the company. */
+  readonly receivedHistory: readonly string[];
   /** The number of leads in the gaps that are not before its start: it asked past them without being sent them. Counted up to 1,000. */
   readonly skippedLeads: number;
   /** The `createdAt` of the first of them. Null: there are none. */

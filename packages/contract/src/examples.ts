@@ -124,6 +124,7 @@ export const exampleConsumers: Consumers = {
       pendingLeads: 0,
       pendingSince: null,
       gaps: [],
+      receivedHistory: [],
       skippedLeads: 0,
       skippedSince: null,
       tokenEnded: null,

@@ -14,6 +14,8 @@ export interface PositionTimes<Time> {
   readonly deliveredThrough: Time | null;
   /** After `after` and up to `through`. Null: from the first lead. */
   readonly gaps: readonly { readonly after: Time | null; readonly through: Time }[];
+  /** The `createdAt` of leads that were imported as history after its first poll, and sent to it. */
+  readonly receivedHistory?: readonly Time[];
 }
 
 export interface LeadTimes<Time> {
@@ -24,7 +26,7 @@ export interface LeadTimes<Time> {
 
 /** Leads are delivered in the order of `createdAt`, so that positions and gaps tell it for each lead. */
 export function leadStateOf<Time extends number | string>(
-  { firstPollAt, confirmedThrough, deliveredThrough, gaps }: PositionTimes<Time>,
+  { firstPollAt, confirmedThrough, deliveredThrough, gaps, receivedHistory = [] }: PositionTimes<Time>,
   { createdAt, automation_created_at: addedAt }: LeadTimes<Time>,
 ): LeadState {
   const isConfirmed = confirmedThrough !== null && confirmedThrough >= createdAt;
@@ -33,9 +35,9 @@ export function leadStateOf<Time extends number | string>(
   const isInGap = gaps.some(
     ({ after, through }) => (after === null || after < createdAt) && createdAt <= through,
   );
-  // Its position was past the lead before there was the lead, unless the lead was the newest one of a page.
-  const isLaterHistory =
-    createdAt !== addedAt && firstPollAt !== null && firstPollAt <= addedAt && deliveredThrough !== createdAt;
-  if (isInGap || isLaterHistory) return 'skipped';
+  // Its position was past the lead before there was the lead, unless it is known that it was sent.
+  const isLaterHistory = createdAt !== addedAt && firstPollAt !== null && firstPollAt <= addedAt;
+  const isReceived = deliveredThrough === createdAt || receivedHistory.includes(createdAt);
+  if (isInGap || (isLaterHistory && !isReceived)) return 'skipped';
   return isConfirmed ? 'confirmed' : 'delivered';
 }

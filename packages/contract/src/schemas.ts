@@ -374,6 +374,10 @@ export const Consumer = Type.Object(
           'Leads created after `after` and up to `through` were never sent to it, although its positions are past them.',
       },
     ),
+    receivedHistory: Type.Array(isoTime(), {
+      description:
+        'The `createdAt` of leads that were imported as history after its first poll, and were sent to it although its positions may have been past them. Of the newest 100 such leads of the company.',
+    }),
     skippedLeads: Type.Integer({
       description:
         'The number of leads in the gaps that are not before its start: it asked past them without being sent them. Counted up to 1,000.',

@@ -551,6 +551,63 @@ export const consumerChecks = [
   ),
 
   checkConsumers(
+    'consumers: history that was imported after the first poll counts as received if it was in a page, or a webhook has sent it',
+    async ({ store, consumers, clock }) => {
+      const scope = { level: 'COMPANY', companyId: 'acme' } as const;
+      const old = { createdAt: START - 9000 };
+      const [before = 0] = await stamp(store, [lead('before', old)], { historical: true });
+      clock.now = START + 1000;
+      await consumers.record([
+        polls('boss', 'a', { lastPollAt: START + 1000, scope }),
+        polls('boss', 'b', { lastPollAt: START + 1000, scope }),
+      ]);
+      const known = {
+        ...{
+          id: 'h',
+          userId: 'boss',
+          tokenId: 't',
+          tokenExpiresAt: null,
+          url: 'https://hooks.example.com/h',
+        },
+        ...({ send: 'lead', baseUrl: 'https://leads.example.com', since: undefined } as const),
+      };
+      const { hook: claimed } = { hook: undefined, ...(await store.hooks.subscribe(known, 9)) };
+      assert(claimed);
+      clock.now = START + 2000;
+      const history = [lead('page', old), lead('other', old)];
+      const [page = 0, other = 0] = await stamp(store, history, { historical: true });
+      const [normal = 0] = await stamp(store, [lead('normal')]);
+      const createdAt = [before, page, normal];
+      await consumers.record([
+        polls('boss', 'a', { lastPollAt: START + 2000, scope, sentPages: [{ scope, createdAt }] }),
+      ]);
+      await store.hooks.settle([
+        { claimed, progress: claimed, accepted: { companyId: 'acme', createdAt: [before, other, normal] } },
+      ]);
+      const receivers = async (time: number) =>
+        (await consumers.findReceivers('acme', time)).map(({ tokenId }) => tokenId);
+      assert.deepEqual(await receivers(page), ['a']);
+      assert.deepEqual(await receivers(other), ['h']);
+      assert.deepEqual(await receivers(before), []);
+      assert.deepEqual(await receivers(normal), []);
+      const boss = { id: 'boss', companyId: 'acme' };
+      const found = await consumers.findReceivedHistory(boss, 9);
+      assert.deepEqual(
+        [...found].sort((one, two) => one.createdAt - two.createdAt),
+        [
+          { userId: 'boss', tokenId: 'a', createdAt: page },
+          { userId: 'boss', tokenId: 'h', createdAt: other },
+        ],
+      );
+      assert.deepEqual(
+        await consumers.findReceivedHistory(boss, 1),
+        found.filter((one) => one.createdAt === other),
+      );
+      assert.deepEqual(await consumers.findReceivedHistory({ ...boss, id: 'seller' }, 9), []);
+    },
+  ),
+
+  checkConsumers(
     'consumers: of one that is forgotten again and again, the last 50 times are kept',
     async ({ consumers, clock }) => {
       for (let number = 0; number < 52; number += 1) {

@@ -14,7 +14,7 @@ const OTHERS: Omit<Consumer, 'name' | 'level' | 'message'> = {
     hook: null,
   },
   ...{ firstPollAt: TIME, lastPollAt: TIME, lastStatus: 200, usualIntervalS: 120 },
-  ...{ confirmedThrough: null, deliveredThrough: null, gaps: [] },
+  ...{ confirmedThrough: null, deliveredThrough: null, gaps: [], receivedHistory: [] },
   ...{ pendingLeads: 0, pendingSince: null, skippedLeads: 0, skippedSince: null },
   ...{ tokenEnded: null, isAwaited: false },
 };

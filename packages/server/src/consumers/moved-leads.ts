@@ -1,6 +1,7 @@
 /**
  * Leads that were moved to another branch or department. A trigger of the database records them in `moved_leads`, whichever program
- * moves them. A consumer that sees only that place may have passed such a lead before: it has the lead only if it got it since.
+ * moves them. A consumer that sees only that place may have passed such a lead before: it has the lead only if it got it since. The same
+ * goes for history that was imported after its first poll.
  */
 import { isInScope, type Place, type PollingUser, scopeOf, unionVisibleLeads } from '../leads/access.ts';
 import type { LeadScope } from '../leads/record.ts';
@@ -52,7 +53,7 @@ export const prepareMovedLeads = (dialect: Dialect) => {
   const { rows, joinValues, indexedBy } = dialect;
   const pages = rows('$1', {
     ...{ number: 'integer', level: 'text', companyId: 'text', placeId: 'text' },
-    ...{ first: 'time', last: 'time' },
+    ...{ first: 'time', last: 'time', firstPollAt: 'time' },
   });
   const movedInPage = PLACES.map(
     ({ level, column, index }) => `
@@ -60,6 +61,10 @@ export const prepareMovedLeads = (dialect: Dialect) => {
        WHERE m.company_id = p."companyId" AND m.${column} = p."placeId" AND p.level = '${level}'
          AND m.created_at >= p.first AND m.created_at <= p.last`,
   ).join(' UNION ALL ');
+  const historyInPage = `
+      SELECT l.created_at AS value FROM leadtap.leads AS l ${indexedBy('leads_of_history')}
+       WHERE l.company_id = p."companyId" AND l.created_at <> l.automation_created_at
+         AND l.created_at >= p.first AND l.created_at <= p.last AND l.automation_created_at >= p."firstPollAt"`;
   const positions = rows('$1', {
     ...{ number: 'integer', userId: 'text', tokenId: 'text', after: 'time', through: 'time' },
     ...{ level: 'text', companyId: 'text', placeId: 'text' },
@@ -88,15 +93,31 @@ export const prepareMovedLeads = (dialect: Dialect) => {
              l.department_id AS "departmentId"
         FROM ${positions} AS p JOIN leadtap.users AS u ON u.id = p."userId" ${joinValues(visible, 'k')}
         ${dialect.joinEach('leads', 'l', 'l.company_id = u.company_id AND l.created_at = k.value')}`,
-    movedInPages: `
-      SELECT p.number, leadtap.to_ms(k.value) AS "createdAt" FROM ${pages} AS p ${joinValues(movedInPage, 'k')}`,
+    ofPages: `
+      SELECT p.number, leadtap.to_ms(k.value) AS "createdAt"
+        FROM ${pages} AS p ${joinValues(`${movedInPage} UNION ALL ${historyInPage}`, 'k')}`,
     addReceived: `${insertSql(dialect, RECEIVED_LEADS)} ON CONFLICT DO NOTHING`,
     /** Leads that a webhook has accepted, each in a request of its own. */
     addAccepted: `
       INSERT INTO leadtap.received_leads (company_id, created_at, user_id, token_id)
         SELECT m.company_id, m.created_at, r."userId", r."tokenId" FROM ${rows('$1', RECEIVED_LEADS.types)} AS r
           JOIN leadtap.moved_leads AS m ON m.company_id = r."companyId" AND m.created_at = r."createdAt"
-         WHERE true ON CONFLICT DO NOTHING`,
+         UNION
+        SELECT l.company_id, l.created_at, r."userId", r."tokenId" FROM ${rows('$1', RECEIVED_LEADS.types)} AS r
+          ${dialect.joinEach('leads', 'l', 'l.company_id = r."companyId" AND l.created_at = r."createdAt"')}
+          JOIN leadtap.hooks AS h ON h.id = r."tokenId" AND h.created_at <= l.automation_created_at
+         WHERE l.created_at <> l.automation_created_at ON CONFLICT DO NOTHING`,
+    findReceivers: `
+      SELECT r.user_id AS "userId", nullif(r.token_id, '') AS "tokenId" FROM leadtap.received_leads AS r
+       WHERE r.company_id = $1 AND r.created_at = leadtap.from_ms($2)`,
+    /** The values: company, user, how many leads of history are examined: the newest ones. */
+    findHistory: `
+      SELECT r.user_id AS "userId", nullif(r.token_id, '') AS "tokenId", leadtap.to_ms(r.created_at) AS "createdAt"
+        FROM (SELECT l.company_id, l.created_at FROM leadtap.leads AS l ${indexedBy('leads_of_history')}
+               WHERE l.company_id = $1 AND l.created_at <> l.automation_created_at
+               ORDER BY l.created_at DESC LIMIT $3) AS l
+        JOIN leadtap.received_leads AS r
+          ON r.company_id = l.company_id AND r.created_at = l.created_at AND r.user_id = $2`,
     findMissed: `
       SELECT p.number, leadtap.to_ms(k.value) AS "createdAt"
         FROM ${positions} AS p ${joinValues(missed, 'k')}`,
@@ -117,16 +138,16 @@ interface NumberedLead {
 /** What consumers got with these pages. */
 export function* recordReceived(
   sql: Statements,
-  sent: readonly (SentPage & { readonly consumer: ConsumerKey })[],
+  sent: readonly (SentPage & { readonly consumer: ConsumerKey; readonly firstPollAt: number | null })[],
 ): SqlTask<void> {
   if (sent.length === 0) return;
-  const pages = sent.map(({ scope, createdAt }, number) => ({
+  const pages = sent.map(({ scope, createdAt, firstPollAt }, number) => ({
     ...{ number, level: scope.level, companyId: scope.companyId },
     placeId: placeOf(scope),
-    ...{ first: Math.min(...createdAt), last: Math.max(...createdAt) },
+    ...{ first: Math.min(...createdAt), last: Math.max(...createdAt), firstPollAt },
   }));
-  const moved = yield* queryInChunks<NumberedLead>(sql.movedInPages, pages);
-  const received = moved.flatMap(({ number, createdAt }): ReceivedLead[] => {
+  const found = yield* queryInChunks<NumberedLead>(sql.ofPages, pages);
+  const received = found.flatMap(({ number, createdAt }): ReceivedLead[] => {
     const page = sent[number];
     if (!page?.createdAt.includes(createdAt)) return [];
     return [{ companyId: page.scope.companyId, createdAt, ...page.consumer }];

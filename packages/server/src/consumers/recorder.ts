@@ -224,7 +224,7 @@ function setScope(entry: Entry, scope: LeadScope): void {
 }
 
 function addSentPage(entry: Entry, scope: LeadScope, createdAt: readonly number[]): void {
-  if (scope.level === 'COMPANY' || entry.sentPages.length === MAX_PAGES) return;
+  if (entry.sentPages.length === MAX_PAGES) return;
   // A client without `since` gets the same cached page again and again.
   if (entry.sentPages.at(-1)?.createdAt !== createdAt)
     entry.sentPages = [...entry.sentPages, { scope, createdAt }];

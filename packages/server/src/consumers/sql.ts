@@ -7,6 +7,7 @@ import {
   POSITION_OF_CONSUMER as POSITION,
   pruneEnded,
 } from '../accounts/ended-consumers.ts';
+import { tokenKeyText } from '../accounts/token-key.ts';
 import { isIssued, isRevoked, mergeTokenRows, prepareTokenRows } from '../accounts/token-rows.ts';
 import { prepareAttempts, recordAttempts, removeSubjects } from '../attempts/sql.ts';
 import { consumerIdOf, type SubjectAttempts } from '../attempts/store.ts';
@@ -442,6 +443,15 @@ export function createConsumerStore({ dialect, read, write }: SqlDatabase): Cons
 
     findMissed: (queries, limit) => read(() => findMissedOfUsers(sql.moved, queries, limit)),
 
+    async findReceivers(companyId, createdAt) {
+      return isStorable(companyId) ? read(() => query(sql.moved.findReceivers, [companyId, createdAt])) : [];
+    },
+
+    async findReceivedHistory({ companyId, id }, limit) {
+      if (!isStorable(companyId + id)) return [];
+      return read(() => query(sql.moved.findHistory, [companyId, id, limit]));
+    },
+
     async listEnded({ now, userId, after, limit }) {
       if (!isStorable(userId ?? '')) return [];
       const start = [after?.userId ?? '', after?.tokenId ?? '', after?.endedAt ?? 0];
@@ -533,7 +543,10 @@ function* mergeInto(sql: Statements, summaries: readonly PollSummary[]): SqlTask
   yield* dropEmptyGaps(sql, stored, changed);
   yield* queryInChunks(sql.put, [...changed.values()].map(toStored));
   const sent = keys.flatMap((consumer, index) =>
-    (summaries[index]?.sentPages ?? []).map((page) => ({ ...page, consumer })),
+    (summaries[index]?.sentPages ?? []).map((page) => ({
+      ...{ ...page, consumer },
+      firstPollAt: changed.get(tokenKeyText(consumer))?.firstPollAt ?? null,
+    })),
   );
   yield* recordReceived(sql.moved, sent);
   yield* recordAttempts(sql.attempts, logged);

@@ -85,7 +85,7 @@ export interface PollSummary extends ConsumerKey {
   readonly attempts?: readonly PollAttempt[] | undefined;
   /** The first success without leads, if it came before all attempts. */
   readonly firstEmptyAt?: number | null | undefined;
-  /** The pages that were sent, of users who do not see the whole company: they may have leads that were moved. */
+  /** The pages that were sent: they may have leads that were moved, or of imported history. */
   readonly sentPages?: readonly SentPage[];
 }
 
@@ -209,6 +209,13 @@ export interface ConsumerStore {
    * change of the access level, and that the consumer has not got since: the newest first. The newest `limit` leads are examined, or 100.
    */
   findMissed(queries: readonly MissedQuery[], limit: number): Promise<readonly (readonly number[])[]>;
+  /** Which consumers and webhooks got this lead, if it was moved, or is of history that was imported after their first poll. */
+  findReceivers(companyId: string, createdAt: number): Promise<readonly ConsumerKey[]>;
+  /** What consumers and webhooks of a user got of history that was imported after their first poll. The newest `limit` leads of it are examined. */
+  findReceivedHistory(
+    user: Pick<PollingUser, 'id' | 'companyId'>,
+    limit: number,
+  ): Promise<readonly (ConsumerKey & { readonly createdAt: number })[]>;
   /** Deletes what is known of a consumer, and keeps in `listEnded` what it had received. If it polls again, it is a new one. Returns false if nothing was known. */
   forget(key: ConsumerKey): Promise<boolean>;
   /**

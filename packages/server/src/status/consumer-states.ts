@@ -63,13 +63,19 @@ export function publicIdOf(listed: ListedConsumer): string {
 export const missedLeadsOf = ({ consumer, missedLeads = [] }: ListedConsumer): readonly number[] =>
   consumer?.missedLeads ?? missedLeads;
 
+/** In `received_leads`. */
+export const receivedKeyOf = (listed: Pick<ListedConsumer, 'userId' | 'tokenId' | 'hook'>): ConsumerKey => ({
+  userId: listed.userId,
+  tokenId: leadHookOf(listed)?.id ?? listed.tokenId,
+});
+
 /** For the leads after one time and up to another. */
 export const missedQueryOf = (
   listed: Pick<ListedConsumer, 'userId' | 'tokenId' | 'hook' | 'consumer'>,
   after: number | null,
   through: number,
 ): MissedQuery => ({
-  ...{ userId: listed.userId, tokenId: leadHookOf(listed)?.id ?? listed.tokenId },
+  ...receivedKeyOf(listed),
   scopes: (listed.consumer ?? leadHookOf(listed))?.scopes ?? null,
   ...{ after, through },
 });

@@ -2,7 +2,7 @@
 import { CONSUMERS_PATH, type Consumers, type Consumer as WireConsumer } from '@leadtap/contract';
 import { tokenKeyOf } from '../accounts/token-key.ts';
 import { includesScope } from '../consumers/scopes.ts';
-import type { EndedConsumer } from '../consumers/store.ts';
+import { type EndedConsumer, isSameConsumer } from '../consumers/store.ts';
 import { type CallerEndpoint, READ_METHODS, type RefusalObserver } from '../http/endpoint.ts';
 import { type Exchange, jsonPayload } from '../http/exchange.ts';
 import {
@@ -21,6 +21,7 @@ import {
   endedConsumerPages,
   leadHookOf,
   listedConsumerPages,
+  receivedKeyOf,
   toGapsJson,
 } from './consumer-states.ts';
 import { addTo, judge, MIN_BEHIND_MS, noCounts, toStatus } from './consumers.ts';
@@ -30,6 +31,9 @@ import { readUserCoverage } from './lead-coverage.ts';
 import type { ConsumerStatus, ConsumersStatus } from './report.ts';
 import { conclude, findUrgent } from './rules.ts';
 import { agoOf, countOf, hostOf, inSentence, MAX_PENDING_LEADS, nameOf, pendingText } from './sentences.ts';
+
+/** Newest leads of imported history for which it is said who has them. */
+const MAX_HISTORY = 100;
 
 export interface ConsumersEndpointOptions extends IdentificationOptions, RefusalObserver {
   readonly store: Pick<Store, 'countLeadsInRanges'>;
@@ -57,6 +61,7 @@ export function createConsumersEndpoint(options: ConsumersEndpointOptions): Call
     const consumers: WireConsumer[] = [];
     const viewers: ViewerSource[] = [];
     const query = { userId: user.id, maxPendingLeads: MAX_PENDING_LEADS, now };
+    const history = await sources.consumers.findReceivedHistory(user, MAX_HISTORY);
     for await (const page of listedConsumerPages(sources, query))
       for (const listed of page) {
         const judged = judge(listed, now, staleAfterMs);
@@ -81,6 +86,9 @@ export function createConsumersEndpoint(options: ConsumersEndpointOptions): Call
           pendingLeads: status.pendingLeads,
           pendingSince: status.pendingSince,
           gaps: toGapsJson(listed),
+          receivedHistory: history
+            .filter((one) => isSameConsumer(one, receivedKeyOf(listed)))
+            .map(({ createdAt }) => toIso(createdAt)),
           skippedLeads: status.skippedLeads,
           skippedSince: status.skippedSince,
           tokenEnded: status.tokenEnded,

@@ -1,5 +1,6 @@
 /** Who may see a lead, and whether each of them has it. */
 import { type LeadState, leadStateOf } from '@leadtap/contract';
+import { isSameConsumer } from '../consumers/store.ts';
 import { maySee } from '../leads/access.ts';
 import type { StoredLead } from '../leads/record.ts';
 import {
@@ -10,6 +11,7 @@ import {
   missedQueryOf,
   pendingOf,
   positionOfLeadHook,
+  receivedKeyOf,
 } from './consumer-states.ts';
 
 export interface LeadConsumer {
@@ -29,6 +31,8 @@ export async function findLeadConsumers(
   const found: LeadConsumer[] = [];
   const { createdAt } = stored.lead;
   const query = { companyId: stored.companyId, maxPendingLeads: 1, now };
+  const isHistory = createdAt !== stored.lead.automation_created_at;
+  const receivers = isHistory ? await sources.consumers.findReceivers(stored.companyId, createdAt) : [];
   for await (const page of listedConsumerPages(sources, query)) {
     signal.throwIfAborted();
     const ofPage: LeadConsumer[] = [];
@@ -41,9 +45,11 @@ export async function findLeadConsumers(
       const position = consumer ?? positionOfLeadHook(leadHookOf(listed));
       const startedAt = consumer ? null : (leadHookOf(listed)?.announcedSince ?? hook?.createdAt ?? null);
       if (startedAt !== null && createdAt <= startedAt) continue;
+      const key = receivedKeyOf(listed);
+      const receivedHistory = receivers.some((other) => isSameConsumer(other, key)) ? [createdAt] : [];
       ofPage.push({
         listed,
-        state: position ? leadStateOf(position, stored.lead) : 'waiting',
+        state: position ? leadStateOf({ ...position, receivedHistory }, stored.lead) : 'waiting',
         isMissed: false,
       });
     }

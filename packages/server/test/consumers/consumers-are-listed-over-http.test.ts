@@ -60,6 +60,7 @@ it('a poll is listed at once, with its token and its positions, and only to its 
       pendingSince: iso(third),
       // Its first `since` was that of the first lead.
       gaps: [{ after: null, through: iso(first), isBeforeStart: true }],
+      receivedHistory: [],
       ...{ skippedLeads: 0, skippedSince: null, tokenEnded: null, isAwaited: false },
       hook: null,
     },

@@ -111,7 +111,7 @@ it('tokens that clients make up take the place of at most 1,000 consumers until 
   const made = new ConsumerRecorder(
     {
       ...{ record, list: async () => [], findPending: async () => undefined, findMissed: async () => [] },
-      listEnded: async () => [],
+      ...{ listEnded: async () => [], findReceivers: async () => [], findReceivedHistory: async () => [] },
       ...{ forget: async () => false, prune: async () => 0, recordDowntime: none, recordStop: none },
       recordPause: none,
     },

@@ -23,6 +23,8 @@ function recorder(store: Partial<ConsumerStore> = {}, options: Partial<RecorderO
         findPending: async () => undefined,
         findMissed: async () => [],
         listEnded: async () => [],
+        findReceivers: async () => [],
+        findReceivedHistory: async () => [],
         forget: async () => false,
         prune: async () => 0,
       },

@@ -23,7 +23,7 @@ const CONSUMERS = {
     record: never,
     findPending: never,
     findMissed: never,
-    listEnded: async () => [],
+    ...{ listEnded: async () => [], findReceivers: never, findReceivedHistory: never },
     forget: never,
     prune: never,
     recordDowntime: never,

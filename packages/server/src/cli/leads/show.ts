@@ -119,8 +119,10 @@ function describeConsumers(
   });
   if (consumers.length > MAX_SHOWN) lines.push(`and ${consumers.length - MAX_SHOWN} more; --json has all`);
   // Only imported history has another `createdAt` than the time at which it was added.
-  if (createdAt !== addedAt)
-    lines.push('This lead was imported as history. Consumers that had polled before did not get it.');
+  if (createdAt !== addedAt && consumers.some(({ state }) => state === 'skipped'))
+    lines.push(
+      'This lead was imported as history. Consumers that had polled later leads before did not get it.',
+    );
   return lines;
 }
 

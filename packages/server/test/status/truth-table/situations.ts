@@ -28,6 +28,14 @@ async function leadHook(
   return id;
 }
 
+/** One lead, which came so long before. */
+async function importHistory(world: World, beforeMs: number): Promise<void> {
+  const createdAt = world.clock() - beforeMs;
+  const { store } = world.service;
+  await store.writeLeads([{ companyId: 'acme', id: 'old', createdAt, fields: {} }], { historical: true });
+  world.lead = { id: 'old', companyId: 'acme' };
+}
+
 /** As a platform does when its automation is deleted. */
 const deleteHook = ({ service }: World, id: string) =>
   fetch(`${service.url}/automation/hooks/${id}`, { method: 'DELETE' });
@@ -751,18 +759,53 @@ export const SITUATIONS: readonly Situation[] = [
     name: 'imported history, of which an automation gets nothing',
     async setUp(world) {
       await world.established('make');
-      const old = iso(world.clock() - 5 * DAY_MS);
-      const { store } = world.service;
-      await store.writeLeads([{ companyId: 'acme', id: 'old', createdAt: Date.parse(old), fields: {} }], {
-        historical: true,
-      });
-      world.lead = { id: 'old', companyId: 'acme' };
+      await importHistory(world, 5 * DAY_MS);
     },
     claims: {
       light: 'green',
       consumers: { make: 'active good' },
       summary: 'No new lead in the last 30 days. The only consumer polls as usual.',
       lead: { make: 'skipped' },
+    },
+  },
+  {
+    name: 'imported history that an automation got in a page, and confirmed',
+    async setUp(world) {
+      const make = await world.established('make');
+      world.clock.advance(MINUTE_MS);
+      await importHistory(world, 1000);
+      world.clock.advance(MINUTE_MS);
+      await make.polls(2);
+      const { lead } = world;
+      await world.send();
+      await make.polls(2);
+      world.lead = lead;
+    },
+    claims: {
+      light: 'green',
+      consumers: { make: 'active good' },
+      summary: 'The only lead since Monday reached an automation. The only consumer polls as usual.',
+      lead: { make: 'confirmed' },
+    },
+  },
+  {
+    name: 'imported history that a webhook has sent, and its receiver accepted',
+    async setUp(world) {
+      const hook = await world.sendingHook('n8n');
+      world.clock.advance(MINUTE_MS);
+      await importHistory(world, 1000);
+      await world.accepted(hook, 1);
+      const { lead } = world;
+      world.clock.advance(MINUTE_MS);
+      await world.send();
+      await world.accepted(hook, 2);
+      world.lead = lead;
+    },
+    claims: {
+      light: 'green',
+      consumers: { 'n8n →': 'active good' },
+      summary: 'The only lead since Monday reached an automation. 1 webhook accepts leads.',
+      lead: { n8n: 'confirmed' },
     },
   },
   {

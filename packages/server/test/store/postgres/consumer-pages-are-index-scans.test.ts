@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { createConsumerStore } from '../../../src/consumers/sql.ts';
 import { createSenderStore } from '../../../src/intake/sender-sql.ts';
+import { summary } from '../../consumers/support/consumers.ts';
 import { makeExplainedDatabase } from './explained-database.ts';
 
 const CONSUMERS = 20_000;
@@ -25,6 +26,24 @@ it('a page of consumers reads as many users as it has consumers, wherever it beg
     expect(plan).toMatch(/ on users u(_1)? .*\(actual rows=1 loops=\d+\)/);
     expect(plan).toMatch(/ on consumers c(_1)? .*\(actual rows=20[01] loops=1\)/);
   }
+});
+
+it('the history that a user got is looked for in its own index, whatever is stored', async () => {
+  const { client, plans, explain } = await makeExplainedDatabase();
+  await client.query(
+    `INSERT INTO leadtap.leads (company_id, id) SELECT 'acme', n FROM generate_series(1, 20000) AS n`,
+  );
+  await client.query('VACUUM ANALYZE');
+  const { findReceivedHistory, record } = createConsumerStore(await explain());
+  expect(await findReceivedHistory({ id: 'boss', companyId: 'acme' }, 100)).toEqual([]);
+  expect(plans.find((text) => / on leads\b/.test(text))).toMatch(/leads_of_history/);
+  plans.length = 0;
+  const scope = { level: 'COMPANY', companyId: 'acme' } as const;
+  const createdAt = Array.from({ length: 100 }, (_, index) => Date.now() - index);
+  await record([summary('boss', 'a', { scope, sentPages: [{ scope, createdAt }] })]);
+  const plan = plans.find((text) => / on leads\b/.test(text));
+  expect(plan).toMatch(/leads_of_history/);
+  expect(plan).not.toMatch(/ on (leads|moved_leads)\b[^\n]*\(actual rows=[1-9]/);
 });
 
 it('a page of senders reads as many users as it has senders', async () => {
