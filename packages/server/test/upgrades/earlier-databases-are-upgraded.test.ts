@@ -7,18 +7,18 @@ import { restoreRelease, VERSIONS, withFieldsOf } from './release.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Without what depends on the time of the question. */
+/** Without what depends on the time of the question: one whose token was revoked is listed for 24 hours after its last poll. */
 const positionsOf = (consumers: unknown) =>
-  (consumers as Fields[]).map(
-    ({ tokenId, lastPollAt, lastStatus, polls, confirmedThrough, deliveredThrough }) => ({
+  (consumers as Fields[])
+    .filter(({ lastStatus }) => lastStatus !== 401)
+    .map(({ tokenId, lastPollAt, lastStatus, polls, confirmedThrough, deliveredThrough }) => ({
       tokenId,
       lastPollAt,
       lastStatus,
       polls,
       confirmedThrough,
       deliveredThrough,
-    }),
-  );
+    }));
 
 /** What commands print as JSON. */
 const commandsOf = (program: LeadtapVersion) => async (command: string) => {
