@@ -68,7 +68,9 @@ export function App(): JSX.Element {
         </nav>
         <AccountMenu />
       </header>
-      {session.value && current.id !== 'overview' && <StatusLine tab={current.id} isCovered={isCovered} />}
+      {session.value && (current.id !== 'overview' || isLogOpen.value) && (
+        <StatusLine tab={current.id} isCovered={isCovered} />
+      )}
       <main id="main" tabIndex={-1} class={`tab-${current.id}`}>
         <current.Content />
       </main>

@@ -3,7 +3,7 @@
  * sent only while a part of the page shows the list and the page is visible.
  */
 import type { LeadtapError } from '@leadtap/client';
-import { effect, type Signal, signal } from '@preact/signals';
+import { effect, type Signal, signal, untracked } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { feedState, reportContact } from './feed.ts';
 import { baseUrl, lastLimits, observedFetch, toConnectionError, toResponseError } from './service.ts';
@@ -34,7 +34,7 @@ const TICK_MS = 250;
 const RETRY_MS = 10_000;
 
 export function createPolledList<Body extends object>(
-  /** With another path, the list begins anew. */
+  /** With another path, the list begins anew. Empty: there is none. */
   pathOf: () => string,
   isBody: (body: unknown) => body is Body,
 ): PolledList<Body> {
@@ -79,7 +79,8 @@ export function createPolledList<Body extends object>(
   async function tick(): Promise<void> {
     const token = session.peek()?.token;
     const { kind } = list.peek();
-    if (!token || request || document.hidden || (kind !== 'loading' && kind !== 'listed')) return;
+    const path = untracked(pathOf);
+    if (!token || !path || request || document.hidden || (kind !== 'loading' && kind !== 'listed')) return;
     const now = Date.now();
     const intervalMs = Math.min(...[...intervals].map(({ ms }) => ms));
     if (now < notBefore || now < requestedAt + Math.max(intervalMs, delay.peek() ? RETRY_MS : 0)) return;
@@ -92,7 +93,7 @@ export function createPolledList<Body extends object>(
     const own = new AbortController();
     request = own;
     try {
-      const response = await observedFetch(`${baseUrl}${pathOf()}`, {
+      const response = await observedFetch(`${baseUrl}${path}`, {
         headers: { authorization: `Bearer ${token}` },
         cache: 'no-store',
         signal: own.signal,

@@ -101,6 +101,22 @@ describe('an automation has a log', () => {
     await line(page, /2 leads/).waitFor();
   });
 
+  it('is opened from its row in the Overview, which has the focus again when one returns', async () => {
+    const service = await startService();
+    await service.add({ fields: { firstName: 'Ada' } });
+    for (const name of ['n8n', 'Zapier']) await (await addAutomation(service, name)).poll();
+    const page = await openTab(service, 'Overview');
+    const row = page.getByRole('link', { name: 'Zapier' });
+    const focused = () => page.evaluate('document.activeElement.textContent');
+    await row.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Log of Zapier' }).waitFor();
+    await page.goBack();
+    await expect.poll(focused).toBe('Zapier');
+    await row.press('Enter');
+    await page.getByRole('link', { name: '← Overview' }).press('Enter');
+    await expect.poll(focused).toBe('Zapier');
+  });
+
   it('a lead leads to the entry of each automation that got it', async () => {
     const service = await startService();
     const [ada = 0, grace = 0] = await service.add(

@@ -16,7 +16,9 @@ const PAGE = 30;
 const MAX_PAGE = 100;
 
 function pathOf(limit: number, before = ''): string {
-  const [owner, id = ''] = openedLog.value.split('/');
+  const [owner, id] = openedLog.value.split('/');
+  // While the page of a log is being left, there is none.
+  if (!owner || !id) return '';
   return `/automation/${owner}/${encodeURIComponent(id)}/log?limit=${limit}${before && `&before=${before}`}`;
 }
 
