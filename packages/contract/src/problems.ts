@@ -160,7 +160,7 @@ export const PROBLEMS = {
     integrator:
       'Correct what `errors` names, by the `index` of the lead (0 is the first) and its `field`, and send all leads again.',
     operator:
-      'For an unknown branch, department or status: add it with `leadtap org apply`. `leadtap user list` shows the access level of the user.',
+      '`leadtap senders` says for each sender which fields were refused, and what to do. `leadtap org apply` adds an unknown branch, department or status; `leadtap user list` shows the access level of the user.',
   },
   'idempotency-key-reused': {
     status: 422,
