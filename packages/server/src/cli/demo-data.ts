@@ -83,6 +83,28 @@ const pick = <T>(list: NonEmpty<T>): T => list[randomBelow(list.length)] ?? list
 
 export const makeStatus = (): string => pick(STATUSES);
 
+/** What the web form of the company sends. */
+export function makeFormBody(): Record<string, unknown> {
+  const { fields, companyId: _, ...place } = makeLead(0);
+  const { firstName, lastName, email, phone1, address, postalCode } = fields;
+  const customFields = { source: 'website' };
+  return { ...place, firstName, lastName, email, phone1, address, postalCode, customFields };
+}
+
+/** As after somebody has renamed a field of the form. */
+export const toRefusedBody = ({ email, ...body }: Record<string, unknown>): Record<string, unknown> => ({
+  ...body,
+  mail: email,
+});
+
+/** What the first page and the status page show. */
+export const DEMO_AUTOMATIONS = [
+  { name: 'n8n', shows: 'polls, and is well' },
+  { name: 'Zapier', shows: 'is sent leads by webhook, and is well' },
+  { name: 'Make', shows: 'stopped an hour ago: leads wait' },
+  { name: 'Web form', shows: 'sends leads; one was refused' },
+] as const;
+
 /** Returns a random lead with an appointment in the next days. */
 export function makeLead(now: number): LeadInput {
   const firstName = pick(FIRST_NAMES);
