@@ -54,8 +54,13 @@ function typeOf({ $ref, type, items, oneOf, enum: values }: Schema): string {
       : values.map((value) => `'${value}'`).join(' | ');
   return [type]
     .flat()
-    .map((one) => (one === 'array' ? `readonly ${typeOf(items ?? {})}[]` : TYPES[one ?? '']))
+    .map((one) => (one === 'array' ? `readonly ${elementOf(items ?? {})}[]` : TYPES[one ?? '']))
     .join(' | ');
+}
+
+function elementOf(items: Schema): string {
+  const type = typeOf(items);
+  return [items.type].flat().length > 1 ? `(${type})` : type;
 }
 
 const TYPES: Readonly<Record<string, string>> = {

@@ -189,6 +189,8 @@ export interface Consumer {
   readonly tokenEnded: 'revoked' | 'expired' | 'key-removed' | 'null';
   /** Whether the service was unavailable and the consumer has not polled since, but still may within its usual interval. */
   readonly isAwaited: boolean;
+  /** The last 24 hours in UTC, oldest first: the last is the hour of the response. `leads`: the new leads that it was sent. `failed`: its polls that were refused or failed, and failed requests to its webhooks. Null: it is not known, because nothing was recorded yet, or the service was unavailable in the whole hour. */
+  readonly last24h: readonly (Readonly<Record<string, unknown>> | null)[];
   /** Its webhook subscription. Null: it has none. */
   readonly hook: Readonly<Record<string, unknown>> | null;
 }
@@ -400,6 +402,8 @@ export interface Sender {
   readonly accepted30d: number;
   /** The number of requests refused in the last 30 days, without those with 429. */
   readonly refused30d: number;
+  /** The last 24 hours in UTC, oldest first: the last is the hour of the response. `leads`: the leads that were stored. `failed`: the requests that were refused or failed, also those with 429. Null: it is not known, because nothing was recorded yet, or the service was unavailable in the whole hour. */
+  readonly last24h: readonly (Readonly<Record<string, unknown>> | null)[];
   /** `good`: nothing of the last 7 days is refused. `warning` and `error`: see `fix`. `unknown`: no lead was stored yet. `inactive`: has not sent for 30 days, or was revoked. */
   readonly level: 'good' | 'warning' | 'error' | 'unknown' | 'inactive';
   /** For people, beside its name: such as `last lead 40 s ago`. */

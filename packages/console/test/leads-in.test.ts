@@ -57,7 +57,7 @@ describe('the overview has the leads that come in', () => {
     const sender: Sender = {
       ...{ id: 'a', name: '\u202eevil<b>', tokenId: 'token', source: null, lastAcceptedAt: null },
       ...{ lastRequestAt: new Date().toISOString(), lastRefusal: null, accepted30d: 0, refused30d: 0 },
-      ...{ level: 'unknown', message: 'no lead yet', fix: null },
+      ...{ level: 'unknown', message: 'no lead yet', fix: null, last24h: [] },
     };
     const senders = [sender, { ...sender, id: 'b', name: null, tokenId: null }];
     await page.route('**/automation/senders', (route) =>

@@ -46,6 +46,13 @@ export const exampleWrittenLeads: WrittenLeads = {
   leads: [{ id: exampleNewLead.id, createdAt: '2026-03-02T09:30:00.001Z', result: 'added' }],
 };
 
+/** Recorded for four hours. */
+const exampleHours = (leads: readonly number[], failed: number) => [
+  ...Array.from({ length: 20 }, () => null),
+  { leads: 0, failed },
+  ...leads.map((count) => ({ leads: count, failed: 0 })),
+];
+
 export const exampleSenders: Senders = {
   senders: [
     {
@@ -58,6 +65,7 @@ export const exampleSenders: Senders = {
       lastRefusal: { at: '2026-02-11T16:04:12.000Z', code: 'invalid-lead', fields: ['email'] },
       accepted30d: 41,
       refused30d: 1,
+      last24h: exampleHours([5, 7, 2], 0),
       level: 'good',
       message: 'last lead 40 s ago',
       fix: null,
@@ -129,6 +137,7 @@ export const exampleConsumers: Consumers = {
       skippedSince: null,
       tokenEnded: null,
       isAwaited: false,
+      last24h: exampleHours([3, 0, 3], 1),
       hook: {
         count: 1,
         send: 'event',

@@ -89,6 +89,7 @@ export type {
   Hook,
   HookChange,
   HookEvent,
+  HourCounts,
   Lead,
   LeadError,
   LeadStatus,

@@ -301,6 +301,20 @@ export const ConsumerHook = Type.Object(
   },
 );
 
+const HourCounts = Type.Object(
+  { leads: Type.Integer({ minimum: 0 }), failed: Type.Integer({ minimum: 0 }) },
+  { additionalProperties: false },
+);
+
+export type HourCounts = Static<typeof HourCounts>;
+
+const last24h = (counted: string) =>
+  Type.Array(Type.Union([HourCounts, Type.Null()]), {
+    minItems: 24,
+    maxItems: 24,
+    description: `The last 24 hours in UTC, oldest first: the last is the hour of the response. ${counted} Null: it is not known, because nothing was recorded yet, or the service was unavailable in the whole hour.`,
+  });
+
 const CONSUMER_LEVELS = ['good', 'warning', 'error', 'unknown', 'inactive'] as const;
 
 const consumerLevel = (description: string) =>
@@ -395,6 +409,9 @@ export const Consumer = Type.Object(
       description:
         'Whether the service was unavailable and the consumer has not polled since, but still may within its usual interval.',
     }),
+    last24h: last24h(
+      '`leads`: the new leads that it was sent. `failed`: its polls that were refused or failed, and failed requests to its webhooks.',
+    ),
     hook: Type.Union([ConsumerHook, Type.Null()], {
       description: 'Its webhook subscription. Null: it has none.',
     }),
@@ -459,6 +476,9 @@ export const Sender = Type.Object(
       minimum: 0,
       description: 'The number of requests refused in the last 30 days, without those with 429.',
     }),
+    last24h: last24h(
+      '`leads`: the leads that were stored. `failed`: the requests that were refused or failed, also those with 429.',
+    ),
     level: consumerLevel(
       '`good`: nothing of the last 7 days is refused. `warning` and `error`: see `fix`. `unknown`: no lead was stored yet. `inactive`: has not sent for 30 days, or was revoked.',
     ),

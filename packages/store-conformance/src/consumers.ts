@@ -59,6 +59,7 @@ export const consumerChecks = [
             pendingSince: null,
             gaps: [],
             scopes: null,
+            hours: `[${Math.floor(START / 3_600_000)}]`,
             missedLeads: [],
             skippedLeads: 0,
             skippedSince: null,
@@ -256,6 +257,30 @@ export const consumerChecks = [
       assert.deepEqual([last?.gaps, last?.skippedLeads, last?.pendingLeads], [[], 0, 11]);
     },
   ),
+
+  checkConsumers('consumers: downtimes of a whole hour are listed for 25 hours', async ({ consumers }) => {
+    const HOUR_MS = 3_600_000;
+    const first = Math.ceil(START / HOUR_MS) * HOUR_MS;
+    const hour = (count: number) => first + count * HOUR_MS;
+    const found = async () =>
+      (await consumers.listDowntimes()).map(({ unavailableSince, availableSince }) =>
+        [unavailableSince, availableSince].map((at) => (at - first) / HOUR_MS),
+      );
+    assert.deepEqual(await found(), []);
+    await consumers.recordDowntime(hour(3), hour(1.5));
+    // Neither has a whole hour.
+    await consumers.recordDowntime(hour(3.1), hour(3));
+    await consumers.recordDowntime(hour(4.9), hour(3.1));
+    assert.deepEqual(await found(), [[1.5, 3]]);
+    await consumers.recordStop(hour(5));
+    await consumers.recordDowntime(hour(8));
+    assert.deepEqual(await found(), [
+      [1.5, 3],
+      [5, 8],
+    ]);
+    await consumers.recordDowntime(hour(29), hour(29));
+    assert.deepEqual(await found(), [[5, 8]]);
+  }),
 
   checkConsumers(
     'consumers: after a crash, a client that asks for what comes after a lead has got it; after a stop it has skipped it',

@@ -88,6 +88,9 @@ const accepted = ({ hook, through }: DueHook, changes: Partial<HookProgress> = {
 const list = (hooks: HookStore, query: Partial<HookQuery> = {}) =>
   hooks.list({ now: START, limit: 100, ...query });
 
+/** Nothing was sent since. */
+const HOURS = `[${Math.floor(START / 3_600_000)}]`;
+
 export const hookChecks = [
   checkHooks(
     'hooks: a subscription is stored as it was given, with the time of the database',
@@ -109,6 +112,7 @@ export const hookChecks = [
         },
         ...{ failures: 0, failingSince: null, disabledAt: null },
         ...{ notBefore: START, checkAt: START, remindAt: null, scopes: null },
+        hours: HOURS,
       };
       assert.deepEqual(await hooks.subscribe(given, MAX), {
         kind: 'created',
@@ -205,6 +209,7 @@ export const hookChecks = [
           ...{ announcedSince: null, lastEventAt: START, lastStatus: 500 },
           ...{ failures: 0, failingSince: null, disabledAt: null },
           ...{ notBefore: START + 50, checkAt: START + 60, remindAt: null, scopes: null },
+          hours: HOURS,
         },
       });
       assert.deepEqual({ ...(await hooks.find('a')) }, outcome.kind === 'known' && outcome.hook);

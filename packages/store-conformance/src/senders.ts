@@ -34,6 +34,8 @@ const query = (rest: Partial<SenderQuery> = {}): SenderQuery => ({ limit: 100, n
 const keysOf = (found: Awaited<ReturnType<SenderStore['list']>>) =>
   found.map(({ userId, tokenId }) => [userId, tokenId]);
 
+const HOUR = Math.floor(START / 3_600_000);
+
 export const senderChecks = [
   checkSenders(
     'what was recorded is listed, with the company and the name of the token',
@@ -47,6 +49,7 @@ export const senderChecks = [
       const times = { tokenExpiresAt: START + 9, lastAcceptedAt: START - 5, lastUnkeptAt: START };
       const summary = requests('boss', 'a', {
         ...{ ...times, source: 'tally', lastRefusal: refusal, days: [[TODAY, 3, 1]] },
+        hours: [[HOUR, 3, 1]],
       });
       await senders.record([summary]);
       const other = await openAnother();
@@ -55,6 +58,7 @@ export const senderChecks = [
           ...{ userId: 'boss', tokenId: 'a', companyId: 'acme', source: 'tally', ...times },
           ...{ firstRequestAt: START, lastRequestAt: START, lastRefusal: refusal, days: [[TODAY, 3, 1]] },
           ...{ name: 'Web form', tokenIssuedAt: START, isRevoked: false, isReplaced: false },
+          hours: `[${HOUR},[${HOUR},3,1]]`,
         },
       ]);
     },

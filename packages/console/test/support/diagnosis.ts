@@ -16,7 +16,7 @@ const OTHERS: Omit<Consumer, 'name' | 'level' | 'message'> = {
   ...{ firstPollAt: TIME, lastPollAt: TIME, lastStatus: 200, usualIntervalS: 120 },
   ...{ confirmedThrough: null, deliveredThrough: null, gaps: [], receivedHistory: [] },
   ...{ pendingLeads: 0, pendingSince: null, skippedLeads: 0, skippedSince: null },
-  ...{ tokenEnded: null, isAwaited: false },
+  ...{ tokenEnded: null, isAwaited: false, last24h: Array.from({ length: 24 }, () => null) },
 };
 
 export const consumer = (

@@ -1,11 +1,19 @@
 /** How stored positions of a consumer and its new polls become one. */
+import { addHours, type HourCounts } from '../attempts/hours.ts';
 import { laterOf, MAX_CLOCK_SKEW_MS } from '../lib/clock.ts';
 import { formatOnly, mergeScopes } from './scopes.ts';
 import { type ConsumerPosition, type Gap, type PollSummary, positionOf, type SentRange } from './store.ts';
 
-/** Two instances may write in any order: positions never go back, and times only with the clock. */
-export function mergePolls(stored: ConsumerPosition | undefined, polls: PollSummary): ConsumerPosition {
-  if (!stored) return toFirstPosition(polls);
+const NO_HOURS: readonly HourCounts[] = [];
+
+/** Two instances may write in any order: positions never go back, and times only with the clock. `added`: what they had in each hour. */
+export function mergePolls(
+  stored: ConsumerPosition | undefined,
+  polls: PollSummary,
+  added = NO_HOURS,
+): ConsumerPosition {
+  const hours = addHours(stored?.hours ?? null, added, polls.writtenAt ?? polls.lastPollAt);
+  if (!stored) return toFirstPosition(polls, hours);
   const { userId, tokenId } = polls;
   const isOfFuture = isAheadOfClock(stored, polls);
   const last = isOfFuture || polls.lastPollAt >= stored.lastPollAt ? polls : stored;
@@ -24,6 +32,7 @@ export function mergePolls(stored: ConsumerPosition | undefined, polls: PollSumm
     deliveredThrough: laterOf(stored.deliveredThrough, polls.deliveredThrough),
     gaps: mergeGaps({ gaps: stored.gaps, from: positionOf(stored) }, toMove(polls)),
     scopes: mergeScopes(stored, polls),
+    hours,
   };
 }
 
@@ -46,7 +55,7 @@ export const startOfFirstPolls = (
 ): number | undefined =>
   stored && startedAt != null && stored.lastPollAt < startedAt ? startedAt : undefined;
 
-const toFirstPosition = (polls: PollSummary): ConsumerPosition => {
+const toFirstPosition = (polls: PollSummary, hours: string): ConsumerPosition => {
   const { userId, tokenId, tokenExpiresAt, lastPollAt, lastStatus, heldUntil, scope } = polls;
   const { confirmedThrough, deliveredThrough } = polls;
   const gaps = mergeGaps({ gaps: [], from: null }, toMove(polls));
@@ -58,6 +67,7 @@ const toFirstPosition = (polls: PollSummary): ConsumerPosition => {
     intervalMs: null,
     gaps,
     scopes: scope ? formatOnly(scope) : null,
+    hours,
   };
 };
 

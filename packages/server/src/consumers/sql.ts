@@ -9,6 +9,7 @@ import {
 } from '../accounts/ended-consumers.ts';
 import { tokenKeyText } from '../accounts/token-key.ts';
 import { isIssued, isRevoked, mergeTokenRows, prepareTokenRows } from '../accounts/token-rows.ts';
+import { BAR_HOURS, HOUR_MS, hourOf, hoursOf } from '../attempts/hours.ts';
 import { prepareAttempts, recordAttempts, removeSubjects } from '../attempts/sql.ts';
 import { consumerIdOf, type SubjectAttempts } from '../attempts/store.ts';
 import { type PollingUser, scopeOf, selectVisibleLeads, unionVisibleLeads } from '../leads/access.ts';
@@ -72,6 +73,7 @@ export const CONSUMERS: Table<StoredConsumer> = {
     gaps: 'text',
     confirmedAt: 'time',
     scopes: 'text',
+    hours: 'text',
   },
 };
 
@@ -93,6 +95,7 @@ const toStored = (position: ConsumerPosition): StoredConsumer => ({
   deliveredThrough: position.deliveredThrough,
   confirmedAt: position.confirmedAt,
   scopes: position.scopes,
+  hours: position.hours,
 });
 
 const toPosition = (stored: StoredConsumer): ConsumerPosition => ({
@@ -110,6 +113,7 @@ const toPosition = (stored: StoredConsumer): ConsumerPosition => ({
   deliveredThrough: stored.deliveredThrough,
   confirmedAt: stored.confirmedAt,
   scopes: stored.scopes,
+  hours: stored.hours,
 });
 
 const SELECTED = selectFields(CONSUMERS.types, 'c');
@@ -205,6 +209,8 @@ interface Availability {
   readonly availableSince: number | null;
   /** Or `PAUSED`. */
   readonly stoppedAt: number | null;
+  /** JSON of those that `listDowntimes` returns. Null: none. */
+  readonly downtimes: string | null;
 }
 
 /** In place of a time: the last instance has not recorded polls. */
@@ -212,12 +218,12 @@ const PAUSED = 0;
 
 const READ_AVAILABILITY = `
   SELECT leadtap.to_ms(unavailable_since) AS "unavailableSince", leadtap.to_ms(available_since) AS "availableSince",
-         leadtap.to_ms(stopped_at) AS "stoppedAt" FROM leadtap.availability`;
+         leadtap.to_ms(stopped_at) AS "stoppedAt", downtimes FROM leadtap.availability`;
 const TIMES = ['$1', '$2', '$3'].map((value) => `leadtap.from_ms(${value})`).join(', ');
 const ADD_AVAILABILITY = `
-  INSERT INTO leadtap.availability (unavailable_since, available_since, stopped_at) VALUES (${TIMES})`;
+  INSERT INTO leadtap.availability (unavailable_since, available_since, stopped_at, downtimes) VALUES (${TIMES}, $4)`;
 const UPDATE_AVAILABILITY = `
-  UPDATE leadtap.availability SET (unavailable_since, available_since, stopped_at) = (${TIMES})`;
+  UPDATE leadtap.availability SET (unavailable_since, available_since, stopped_at, downtimes) = (${TIMES}, $4)`;
 
 const LAST_POLL = 'SELECT leadtap.to_ms(max(last_poll_at)) AS "lastPollAt" FROM leadtap.consumers';
 
@@ -399,10 +405,25 @@ const lockConsumers = (): SqlTask<void> => lock('SELECT pg_advisory_xact_lock($1
 
 function* writeAvailability(
   known: Availability | undefined,
-  { unavailableSince, availableSince, stoppedAt }: Availability,
+  { unavailableSince, availableSince, stoppedAt, downtimes }: Availability,
 ): SqlTask<void> {
   const sql = known ? UPDATE_AVAILABILITY : ADD_AVAILABILITY;
-  yield* query(sql, [unavailableSince, availableSince, stoppedAt]);
+  yield* query(sql, [unavailableSince, availableSince, stoppedAt, downtimes]);
+}
+
+const toDowntimes = (known: Availability | undefined): readonly Downtime[] =>
+  JSON.parse(known?.downtimes ?? '[]');
+
+/** A shorter one hides nothing in a bar of hours. */
+const hasWholeHour = ({ unavailableSince, availableSince }: Downtime): boolean =>
+  hourOf(availableSince) > Math.ceil(unavailableSince / HOUR_MS);
+
+function addDowntime(known: Availability | undefined, last: Downtime): string | null {
+  const first = last.availableSince - (BAR_HOURS + 1) * HOUR_MS;
+  const kept = [...toDowntimes(known), last].filter(
+    (one) => hasWholeHour(one) && one.availableSince > first && one.availableSince <= last.availableSince,
+  );
+  return kept.length === 0 ? null : JSON.stringify(kept);
 }
 
 /** Bookkeeping gives up soon, and is tried again. */
@@ -503,11 +524,21 @@ export function createConsumerStore({ dialect, read, write }: SqlDatabase): Cons
         const { availableSince = null, stoppedAt = null } = known ?? {};
         const seen = [polls?.lastPollAt ?? null, availableSince, stoppedAt].filter((time) => time !== null);
         const lastSeen = seen.length > 0 ? Math.max(...seen) : now;
-        yield* writeAvailability(known, {
+        const downtime = {
           unavailableSince: Math.min(now, unavailableSince ?? lastSeen),
           availableSince: now,
+        };
+        yield* writeAvailability(known, {
+          ...downtime,
           stoppedAt: unavailableSince === undefined ? stoppedAt : now,
+          downtimes: addDowntime(known, downtime),
         });
+      }, SHORT),
+
+    listDowntimes: () =>
+      read(function* () {
+        const [known] = yield* query<Availability>(READ_AVAILABILITY);
+        return toDowntimes(known);
       }, SHORT),
 
     recordStop: (now) =>
@@ -515,7 +546,7 @@ export function createConsumerStore({ dialect, read, write }: SqlDatabase): Cons
         yield* lockConsumers();
         const [known] = yield* query<Availability>(READ_AVAILABILITY);
         yield* writeAvailability(known, {
-          ...{ unavailableSince: null, availableSince: null, ...known },
+          ...{ unavailableSince: null, availableSince: null, downtimes: null, ...known },
           stoppedAt: now,
         });
       }, SHORT),
@@ -525,7 +556,7 @@ export function createConsumerStore({ dialect, read, write }: SqlDatabase): Cons
         yield* lockConsumers();
         const [known] = yield* query<Availability>(READ_AVAILABILITY);
         yield* writeAvailability(known, {
-          ...{ unavailableSince: null, availableSince: null, ...known },
+          ...{ unavailableSince: null, availableSince: null, downtimes: null, ...known },
           stoppedAt: PAUSED,
         });
       }, SHORT),
@@ -538,7 +569,7 @@ function* mergeInto(sql: Statements, summaries: readonly PollSummary[]): SqlTask
   const { keys, stored, changed } = yield* mergeTokenRows(sql, summaries, toPosition, (row, polls) => {
     const attempts = attemptsOf(row, polls);
     if (attempts.length > 0) logged.push({ subject: consumerIdOf(polls), userId: polls.userId, attempts });
-    return mergePolls(row, polls);
+    return mergePolls(row, polls, hoursOf(attempts));
   });
   yield* dropEmptyGaps(sql, stored, changed);
   yield* queryInChunks(sql.put, [...changed.values()].map(toStored));

@@ -61,6 +61,8 @@ export interface ConsumerPosition extends ConsumerKey {
   readonly gaps: readonly Gap[];
   /** What its pages could have, as `parseScopes` reads it. Null: it was not recorded. */
   readonly scopes: string | null;
+  /** What it had in each hour, as `parseHours` reads it. Null: it was not recorded. */
+  readonly hours: string | null;
 }
 
 /** The polls of one consumer since the last write, in one process. */
@@ -103,7 +105,7 @@ export interface SentPage {
 /** Why a token is refused with 401. */
 export type TokenEnd = 'revoked' | 'expired' | 'key-removed';
 
-/** The last time in which the service could not answer polls, if it was at least `MIN_DOWNTIME_MS`. */
+/** A time in which the service could not answer polls. */
 export interface Downtime {
   readonly unavailableSince: number;
   readonly availableSince: number;
@@ -132,7 +134,7 @@ export interface Consumer extends ConsumerPosition {
   readonly unconfirmedSince: number | null;
   /** Null: its last poll was not refused with 401, or is older than 24 hours. */
   readonly tokenEnded: TokenEnd | null;
-  /** The same for all consumers. */
+  /** The last one, if it was at least `MIN_DOWNTIME_MS`. The same for all consumers. */
   readonly downtime: Downtime | null;
 }
 
@@ -228,6 +230,8 @@ export interface ConsumerStore {
    * is recorded, by a poll or by `recordStop`.
    */
   recordDowntime(now: number, unavailableSince?: number): Promise<void>;
+  /** Those that had a whole hour of the last 25. */
+  listDowntimes(): Promise<readonly Downtime[]>;
   /** An instance has stopped, and everything that it recorded is written. */
   recordStop(now: number): Promise<void>;
   /** Polls are not recorded from now on: what is sent until the next start is not known, and that it was not sent neither. */

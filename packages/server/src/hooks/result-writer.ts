@@ -1,4 +1,5 @@
 /** Stores and logs what follows from attempts, in batches: the claim of each ends, or goes on with a new position. */
+import { addHours, hoursOf } from '../attempts/hours.ts';
 import type { AttemptRecorder } from '../attempts/recorder.ts';
 import type { Attempt } from '../attempts/store.ts';
 import { attemptsOfHook, subjectOfHook } from './hook-attempts.ts';
@@ -41,6 +42,8 @@ export class ResultWriter {
   readonly #onStored: (checkInMs: number) => void;
   /** By hook: the last one has the position of those before it. */
   readonly #results = new Map<string, Result>();
+  /** Of claims that go on: with what was stored since they began. */
+  readonly #hours = new WeakMap<DueHook, string>();
   #writing: Promise<void> | undefined;
   #batch: Promise<void> | undefined;
 
@@ -92,11 +95,15 @@ export class ResultWriter {
       const { hook } = due;
       const context = { now, random: Math.random(), hasConsumers };
       const isOfLeads = 'end' in result;
-      const progress = isOfLeads
+      const after = isOfLeads
         ? progressAfterLeads(due, result, context)
         : progressAfter(due, result, context);
-      this.#log(hook, isOfLeads ? result.end : result, progress);
-      if (attempts) for (const attempt of attemptsOfHook(one, progress, now)) logged.push({ hook, attempt });
+      this.#log(hook, isOfLeads ? result.end : result, after);
+      const ended = attemptsOfHook(one, after, now);
+      for (const attempt of ended) logged.push({ hook, attempt });
+      const hours = addHours(this.#hours.get(due) ?? hook.hours, hoursOf(ended), now);
+      this.#hours.set(due, hours);
+      const progress = { ...after, hours };
       if (!isOfLeads && result.kind === 'gone' && (await store.remove(hook.id, hook.createdAt))) continue;
       settled.push({
         ...{ claimed: hook, progress },

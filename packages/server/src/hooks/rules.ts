@@ -174,6 +174,7 @@ function progressAfterSuccess(
     checkAt: now + PAUSE_MS,
     remindAt: hasConsumers && !isReminder(due) ? (remindAt ?? now + REMIND_AFTER_MS) : null,
     scopes: hook.scopes,
+    hours: hook.hours,
   };
 }
 
@@ -205,6 +206,7 @@ function progressAfterFailure(hook: Hook, outcome: Outcome, { now, random }: Rul
     checkAt: isDisabled ? null : now + waitMs,
     remindAt: hook.remindAt,
     scopes: hook.scopes,
+    hours: hook.hours,
   };
 }
 

@@ -55,6 +55,7 @@ const PROGRESS: Table<HookProgress>['types'] = {
   checkAt: 'time',
   remindAt: 'time',
   scopes: 'text',
+  hours: 'text',
 };
 
 export const HOOKS: Table<StoredHook> = {

@@ -54,6 +54,8 @@ export interface HookProgress {
   readonly remindAt: number | null;
   /** Of a hook that sends leads: what its user could see, as in `ConsumerPosition`. Null: it has sent none, or it was not recorded. */
   readonly scopes: string | null;
+  /** What was sent to it in each hour, as `parseHours` reads it. Null: it was not recorded. */
+  readonly hours: string | null;
 }
 
 export interface Hook extends Omit<NewHook, 'since'>, HookProgress {

@@ -1,4 +1,5 @@
 /** How what is stored of a sender and its new requests become one. */
+import { addHours } from '../attempts/hours.ts';
 import { laterOf, MAX_CLOCK_SKEW_MS, toIso } from '../lib/clock.ts';
 import { SENDER_DAYS, type Sender, type SenderDay, type SenderSummary } from './sender-store.ts';
 
@@ -15,11 +16,14 @@ export function mergeSender(stored: Sender | undefined, requests: SenderSummary,
     mustBeIssued: _,
     attempts: __,
     writtenAt,
+    hours: added = [],
     source = null,
     tokenExpiresAt = null,
     ...rest
   } = requests;
-  if (!stored) return { ...rest, companyId, source, tokenExpiresAt, firstRequestAt: rest.lastRequestAt };
+  const hours = addHours(stored?.hours ?? null, added, writtenAt);
+  if (!stored)
+    return { ...rest, companyId, source, tokenExpiresAt, firstRequestAt: rest.lastRequestAt, hours };
   const latest = writtenAt + MAX_CLOCK_SKEW_MS;
   // Times of the future are of a clock that was set back since.
   const known = (at: number | null): number | null => (at === null || at > latest ? null : at);
@@ -37,6 +41,7 @@ export function mergeSender(stored: Sender | undefined, requests: SenderSummary,
     lastRefusal: isRefusalLater(storedRefusal, rest.lastRefusal) ? storedRefusal : rest.lastRefusal,
     lastUnkeptAt: laterOf(known(stored.lastUnkeptAt), rest.lastUnkeptAt),
     days: mergeDays(stored.days, rest.days, writtenAt, dayOf(latest)),
+    hours,
   };
 }
 

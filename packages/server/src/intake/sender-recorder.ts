@@ -3,7 +3,8 @@ import type { LeadError, ProblemCode } from '@leadtap/contract';
 import type { VerifiedToken } from '../accounts/records.ts';
 import { TokenBatches, type TokenEntry } from '../accounts/token-batches.ts';
 import { storableExpiry, type TokenKey } from '../accounts/token-key.ts';
-import { addAttempt, attempt, type PendingAttempt } from '../attempts/merge-attempts.ts';
+import { HOUR_MS, type HourCounts, hourOf } from '../attempts/hours.ts';
+import { addAttempt, attempt, isFailure, type PendingAttempt } from '../attempts/merge-attempts.ts';
 import { shownNames } from '../leads/shown-names.ts';
 import type { Clock } from '../lib/clock.ts';
 import { dayOf, toDay } from './merge-senders.ts';
@@ -44,18 +45,18 @@ interface Entry extends TokenEntry {
   lastAcceptedAt: number | null;
   lastRefusal: SenderRefusal | null;
   lastUnkeptAt: number | null;
-  /** By the number of the day. */
-  readonly days: Map<number, DayEntry>;
+  readonly hours: Map<number, HourEntry>;
   readonly attempts: PendingAttempt[];
 }
 
-interface DayEntry {
+interface HourEntry {
   accepted: number;
   refused: number;
   unkept: number;
+  /** As the log counts them: also of limits, and failures of the service. */
+  failed: number;
 }
 
-const DAY_MS = 86_400_000;
 const EXPIRED: ProblemCode = 'token-expired';
 /** The sender has to send it again, and most do. */
 const DISCONNECTED = 499;
@@ -90,10 +91,11 @@ export class SenderRecorder {
     entry.tokenExpiresAt = storableExpiry(token);
     const logged = toAttempt(at, request);
     if (logged) addAttempt(entry.attempts, logged);
+    if (logged && isFailure(logged)) hourEntryOf(entry, at).failed += 1;
     if (status !== 401) entry.source = token.source?.name ?? null;
     if (leads !== undefined) {
       entry.lastAcceptedAt = at;
-      dayEntryOf(entry, at).accepted += leads;
+      hourEntryOf(entry, at).accepted += leads;
     } else if (refused && status < 500 && !REPEATED.includes(status)) {
       const { code, errors, isKept } = refused;
       entry.lastRefusal = {
@@ -102,10 +104,10 @@ export class SenderRecorder {
         code,
         fields: shownNames((errors ?? []).map(({ field }) => field)),
       };
-      const day = dayEntryOf(entry, at);
-      day.refused += 1;
+      const hour = hourEntryOf(entry, at);
+      hour.refused += 1;
       if (isKept) return;
-      day.unkept += 1;
+      hour.unkept += 1;
       entry.lastUnkeptAt = at;
     }
   }
@@ -136,7 +138,7 @@ const createEntry = ({ userId, tokenId }: TokenKey, mustBeIssued: boolean): Entr
   lastAcceptedAt: null,
   lastRefusal: null,
   lastUnkeptAt: null,
-  days: new Map(),
+  hours: new Map(),
   attempts: [],
 });
 
@@ -152,19 +154,23 @@ function toAttempt(
   return attempt(status < 500 ? 'refused' : 'failed', at, { ...facts, code: refused.code, fields });
 }
 
-function dayEntryOf({ days }: Entry, at: number): DayEntry {
-  const day = Math.floor(at / DAY_MS);
-  const known = days.get(day);
+function hourEntryOf({ hours }: Entry, at: number): HourEntry {
+  const hour = hourOf(at);
+  const known = hours.get(hour);
   if (known) return known;
-  const added = { accepted: 0, refused: 0, unkept: 0 };
-  days.set(day, added);
+  const added = { accepted: 0, refused: 0, unkept: 0, failed: 0 };
+  hours.set(hour, added);
   return added;
 }
 
-const toSummary = ({ days, ...entry }: Entry, writtenAt: number): SenderSummary => ({
+const toSummary = ({ hours, ...entry }: Entry, writtenAt: number): SenderSummary => ({
   ...entry,
   writtenAt,
-  days: [...days].map(([day, { accepted, refused, unkept }]) =>
-    toDay(dayOf(day * DAY_MS), accepted, refused, unkept),
-  ),
+  // Hours of a day are added up when they are stored.
+  days: [...hours]
+    .filter(([, { accepted, refused }]) => accepted + refused > 0)
+    .map(([hour, { accepted, refused, unkept }]) => toDay(dayOf(hour * HOUR_MS), accepted, refused, unkept)),
+  hours: [...hours]
+    .map(([hour, { accepted, failed }]): HourCounts => [hour, accepted, failed])
+    .filter(([, accepted, failed]) => accepted + failed > 0),
 });

@@ -53,6 +53,7 @@ export const SENDERS: Table<StoredSender> = {
     lastRefusedFields: 'text',
     lastUnkeptAt: 'time',
     days: 'text',
+    hours: 'text',
   },
 };
 

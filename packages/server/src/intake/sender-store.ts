@@ -2,6 +2,7 @@
 import type { ProblemCode } from '@leadtap/contract';
 import type { TokenKey } from '../accounts/token-key.ts';
 import type { TokenSummary } from '../accounts/token-rows.ts';
+import type { HourCounts } from '../attempts/hours.ts';
 import type { Attempt } from '../attempts/store.ts';
 
 /** The requests of one day in UTC. `unkept`: the refused ones whose body is not kept. */
@@ -43,6 +44,8 @@ export interface Sender extends TokenKey, SenderTimes {
   readonly firstRequestAt: number;
   /** The last 30 days at most, in their order; days without a request are left out. */
   readonly days: readonly SenderDay[];
+  /** What it sent in each hour, as `parseHours` reads it. Null: it was not recorded. */
+  readonly hours: string | null;
 }
 
 /** The requests of one sender since the last write, in one process. */
@@ -54,6 +57,7 @@ export interface SenderSummary extends TokenSummary, Omit<SenderTimes, 'tokenExp
   /** The clock of the instance at the write. A stored time after it is of a clock that was set back since. */
   readonly writtenAt: number;
   readonly days: readonly SenderDay[];
+  readonly hours?: readonly HourCounts[] | undefined;
   /** For the log, in their order. */
   readonly attempts?: readonly Attempt[] | undefined;
 }

@@ -15,16 +15,19 @@ import {
 } from '../hooks/store.ts';
 import { createHostCheck } from '../hooks/url.ts';
 import { toIso, toIsoOrNull } from '../lib/clock.ts';
+import type { RecordedSubject } from './last-hours.ts';
 
 /**
  * All hooks of a token that send events as one: what is not their number is of the hook with the worst state. A hook that sends leads is
  * one by itself. Several as one are called like their token.
  */
-export interface ConsumerHook extends Omit<Hook, 'url' | 'baseUrl'> {
+export interface ConsumerHook extends Omit<Hook, 'url' | 'baseUrl' | 'hours'> {
   readonly tokenName: string | null;
   readonly companyId: string;
   readonly state: ListedHookState;
   readonly count: number;
+  /** Of each of them. */
+  readonly recorded: readonly RecordedSubject[];
   readonly host: string;
   /** Whether this service may send to the host. */
   readonly isAllowed: boolean;
@@ -90,8 +93,10 @@ const toConsumerHook = (
   maySendTo: (url: string) => boolean,
 ): ConsumerHook => {
   const { hook, companyId, tokenName } = listed;
+  const { hours, ...rest } = hook;
   return {
-    ...{ ...hook, companyId, tokenName, count: 1 },
+    ...{ ...rest, companyId, tokenName, count: 1 },
+    recorded: [{ hours, lastAt: hook.lastEventAt ?? hook.createdAt }],
     name: nameOfHook(listed),
     state: listedStateOf(listed, now),
     host: hostOfHook(hook),
@@ -115,7 +120,8 @@ function combine(known: ConsumerHook | undefined, next: ConsumerHook): ConsumerH
     (next.lastEventAt ?? 0) - (known.lastEventAt ?? 0);
   const isAllowed = known.isAllowed && next.isAllowed;
   const { tokenName: name } = known;
-  return { ...(isWorse > 0 ? next : known), name, isAllowed, count: known.count + 1 };
+  const recorded = [...known.recorded, ...next.recorded];
+  return { ...(isWorse > 0 ? next : known), name, isAllowed, count: known.count + 1, recorded };
 }
 
 /** After this, leads wait for a consumer that has never polled: the position of its hook, or the subscription. */

@@ -7,6 +7,7 @@ import {
   type ConsumerPosition,
   type ConsumerQuery,
   type ConsumerStore,
+  type Downtime,
   type EndedConsumer,
   type EndedQuery,
   type MissedQuery,
@@ -26,6 +27,7 @@ import {
   startOf,
   toConsumerHookJson,
 } from './consumer-hooks.ts';
+import { last24hOf, type RecordedSubject } from './last-hours.ts';
 
 /**
  * - `active`: polls within its usual interval
@@ -48,6 +50,8 @@ export interface ListedConsumer extends ConsumerKey {
   readonly hook: ConsumerHook | undefined;
   /** Of a hook that sends leads, as in `Consumer`. */
   readonly missedLeads?: readonly number[];
+  /** The same for all. */
+  readonly downtimes: readonly Downtime[];
 }
 
 /** Its webhook subscription, if that sends leads. */
@@ -253,8 +257,14 @@ export function consumerFactsOf(listed: ListedConsumer, now: number, chosenMs?: 
     isAwaited: isAwaited(listed, now, chosenMs),
     isUnrecorded: isUnrecorded(consumer),
     hook: toConsumerHookJson(hook),
+    last24h: last24hOf(recordedOf(listed), now, listed.downtimes),
   };
 }
+
+const recordedOf = ({ consumer, hook }: ListedConsumer): readonly RecordedSubject[] => [
+  ...(consumer ? [{ hours: consumer.hours, lastAt: consumer.lastPollAt }] : []),
+  ...(hook?.recorded ?? []),
+];
 
 /** The names of `leadtap consumers --json` and `/status.json` that differ from ours: outside programs rely on them. */
 const PUBLIC_NAMES = new Map<string, string>(
@@ -361,12 +371,13 @@ export async function* listedConsumerPages(
 ): AsyncGenerator<readonly ListedConsumer[]> {
   const { consumers } = sources;
   const consumerHooks = await readConsumerHooks(sources, query);
+  const downtimes = await consumers.listDowntimes();
   for await (const page of consumerPages({ consumers }, query))
     yield page.map((consumer) => {
       const { userId, tokenId, user } = consumer;
       const hook = consumerHooks.take(consumer);
       const name = hook?.name ?? consumer.name;
-      return { userId, tokenId, name, companyId: user.companyId, consumer, hook };
+      return { userId, tokenId, name, companyId: user.companyId, consumer, hook, downtimes };
     });
   const others: ListedConsumer[] = [];
   const leadHooks = consumerHooks.sendingLeads.map(({ hook }) => hook);
@@ -379,7 +390,8 @@ export async function* listedConsumerPages(
       ? await consumers.findPending({ userId, since: startOf(hook), maxPendingLeads })
       : undefined;
     const missedLeads = missed.get(hook) ?? [];
-    others.push({ userId, tokenId, name, companyId, consumer: undefined, announced, hook, missedLeads });
+    const facts = { announced, hook, missedLeads, downtimes };
+    others.push({ userId, tokenId, name, companyId, consumer: undefined, ...facts });
     // SQLite reads synchronously.
     await setImmediate();
   }

@@ -93,6 +93,7 @@ export function createConsumersEndpoint(options: ConsumersEndpointOptions): Call
           skippedSince: status.skippedSince,
           tokenEnded: status.tokenEnded,
           isAwaited: status.isAwaited,
+          last24h: status.last24h,
           hook: status.hook && { ...status.hook, id: leadHookOf(listed)?.id ?? null },
         });
       }

@@ -2,7 +2,7 @@
  * The facts, and what the rules find in them. The names are those of `/status.json`, which are public, except in `ConsumerStatus`.
  * Times are ISO 8601 in UTC.
  */
-import type { ProblemCode } from '@leadtap/contract';
+import type { HourCounts, ProblemCode } from '@leadtap/contract';
 import type { ConsumerKey } from '../consumers/store.ts';
 import type { HookCounts } from '../hooks/store.ts';
 import type { consumerFactsOf } from './consumer-states.ts';
@@ -195,6 +195,8 @@ export interface SenderStatus {
   } | null;
   readonly accepted30d: number;
   readonly refused30d: number;
+  /** As in `Sender` of the contract. */
+  readonly last24h: readonly (HourCounts | null)[];
   /** Those that are kept, and those of the last 7 days that are not. */
   readonly refused: SenderRefused | null;
   readonly isRevoked: boolean;

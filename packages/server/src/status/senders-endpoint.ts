@@ -52,11 +52,12 @@ export const senderSelectionOf = ({ id, accessLevel, companyId }: PollingUser): 
 
 function toWire(sender: SenderStatus, moment: Pick<Facts, 'generatedAt'>): WireSender {
   const { id, name, tokenId, source, lastRequestAt, lastAcceptedAt, lastRefusal } = sender;
-  const { accepted30d, refused30d } = sender;
+  const { accepted30d, refused30d, last24h } = sender;
   return {
     ...{ id, name, tokenId, source, lastRequestAt, lastAcceptedAt },
     lastRefusal: lastRefusal && { ...lastRefusal, fields: [...lastRefusal.fields] },
     ...{ accepted30d, refused30d },
+    last24h: [...last24h],
     ...stateOf(sender, moment),
   };
 }

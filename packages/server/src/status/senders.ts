@@ -4,6 +4,7 @@ import { PROBLEMS } from '@leadtap/contract';
 import type { AccountStore } from '../accounts/store.ts';
 import { tokenKeyText } from '../accounts/token-key.ts';
 import { senderIdOf } from '../attempts/store.ts';
+import type { ConsumerStore, Downtime } from '../consumers/store.ts';
 import { dayOf, firstDayOf } from '../intake/merge-senders.ts';
 import {
   type ListedSender,
@@ -15,6 +16,7 @@ import type { RefusedLeadStore, RefusedSummary, SenderKey } from '../intake/stor
 import { shownNames, shownQuestions } from '../leads/shown-names.ts';
 import { type Clock, toIso, toIsoOrNull } from '../lib/clock.ts';
 import { isInLastDays } from './consumers.ts';
+import { last24hOf } from './last-hours.ts';
 import {
   NO_SENDERS,
   SENDER_PROBLEMS,
@@ -33,6 +35,7 @@ export const MAX_LISTED_SENDERS = 200;
 const SENDERS_PER_PAGE = 100;
 
 export interface SenderSources {
+  readonly consumers: Pick<ConsumerStore, 'listDowntimes'>;
   readonly senders: Pick<SenderStore, 'list'>;
   readonly refusedLeads: Pick<RefusedLeadStore, 'summarize'>;
   readonly findToken: AccountStore['findToken'];
@@ -47,12 +50,12 @@ export interface SenderSelection extends Pick<SenderQuery, 'companyId' | 'userId
 
 /** All senders, or those of a company or a user, page by page: each with its problems. */
 export async function* senderPages(
-  { senders, refusedLeads, findToken }: SenderSources,
+  { consumers, senders, refusedLeads, findToken }: SenderSources,
   { companyId, userId, ownCompanyId, isIntakeOff = false }: SenderSelection,
   now: number,
 ): AsyncGenerator<readonly SenderStatus[]> {
   const summaries = await refusedLeads.summarize(companyId ?? ownCompanyId);
-  const moment = { now, isIntakeOff };
+  const moment = { now, isIntakeOff, downtimes: await consumers.listDowntimes() };
   const kept = new Map(
     summaries.flatMap((one) =>
       userId === undefined || one.userId === userId ? [[senderText(one), one] as const] : [],
@@ -84,7 +87,7 @@ const unrecordedSender = (
   ...{ companyId, userId, tokenId, name, source: null, tokenExpiresAt: null, tokenIssuedAt: null },
   ...{ firstRequestAt: firstAt, lastRequestAt: lastAt, lastAcceptedAt: null, lastUnkeptAt: null },
   lastRefusal: { at: lastAt, status: PROBLEMS[code].status, code, fields: shownNames(fields) },
-  days: [[dayOf(lastAt), 0, requests]],
+  ...{ days: [[dayOf(lastAt), 0, requests]], hours: null },
   ...{ isRevoked: false, isReplaced: false },
 });
 
@@ -110,10 +113,11 @@ export async function readSenders(
 interface Moment {
   readonly now: number;
   readonly isIntakeOff: boolean;
+  readonly downtimes: readonly Downtime[];
 }
 
 function toStatus(sender: ListedSender, kept: RefusedSummary | undefined, moment: Moment): SenderStatus {
-  const { now } = moment;
+  const { now, downtimes } = moment;
   const { name, tokenId, userId, companyId, source, lastRefusal, isRevoked, isReplaced } = sender;
   const firstDay = firstDayOf(now);
   const days = sender.days.filter(([day]) => day >= firstDay);
@@ -129,6 +133,7 @@ function toStatus(sender: ListedSender, kept: RefusedSummary | undefined, moment
     },
     accepted30d: days.reduce((sum, [, accepted]) => sum + accepted, 0),
     refused30d: days.reduce((sum, [, , count]) => sum + count, 0),
+    last24h: last24hOf([{ hours: sender.hours, lastAt: sender.lastRequestAt }], now, downtimes),
     ...{ refused, isRevoked, isReplaced },
     isInUse: now - sender.lastRequestAt <= IN_USE_MS,
     problems: problemsOf(sender, refused, moment),

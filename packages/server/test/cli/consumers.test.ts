@@ -75,6 +75,7 @@ describe('leadtap consumers', () => {
         ...{ missedLeads: 0, unconfirmedSince: iso(first), isStuck: false },
         firstPollAt: iso(polledAt),
         hook: null,
+        last24h: [...Array.from({ length: 23 }, () => null), { leads: 1, failed: 0 }],
       },
     ]);
   });

@@ -43,6 +43,8 @@ test('leadtap senders lists who sends, what was refused, and the state in words'
         ...{ unkept: 0, unkeptAt: null, code: 'invalid-lead', fields: ['nick'], questions: [] },
       },
       problems: ['leads-refused'],
+      // The clock of the commands is behind that of the service.
+      last24h: Array.from({ length: 24 }, () => null),
       ...{ level: 'error', message: expect.stringContaining('422 invalid-lead: nick') },
     },
   ]);

@@ -63,6 +63,7 @@ it('a poll is listed at once, with its token and its positions, and only to its 
       receivedHistory: [],
       ...{ skippedLeads: 0, skippedSince: null, tokenEnded: null, isAwaited: false },
       hook: null,
+      last24h: [...Array.from({ length: 23 }, () => null), { leads: 1, failed: 0 }],
     },
   ]);
   const own = await bodyOf(await list(service, await service.token('boss', { tokenId: 'zapier' })));

@@ -123,7 +123,7 @@ it('a single poll that fails is no downtime', async () => {
 
 const HOOK: ConsumerHook = {
   ...{ userId: 'boss', tokenId: 'a', name: null, tokenName: null, companyId: 'acme' },
-  ...{ state: 'active', count: 1 },
+  ...{ state: 'active', count: 1, recorded: [] },
   ...{ createdAt: 0, announcedThrough: 0, lastEventAt: null, lastStatus: null, failures: 0 },
   ...{
     id: '1',

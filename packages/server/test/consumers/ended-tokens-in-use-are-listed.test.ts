@@ -114,6 +114,7 @@ it('tokens that clients make up take the place of at most 1,000 consumers until 
       ...{ listEnded: async () => [], findReceivers: async () => [], findReceivedHistory: async () => [] },
       ...{ forget: async () => false, prune: async () => 0, recordDowntime: none, recordStop: none },
       recordPause: none,
+      listDowntimes: async () => [],
     },
     { clock: () => 0, flushMs: HOUR_MS, maxConsumers: 1500 },
   );

@@ -27,6 +27,7 @@ function recorder(store: Partial<ConsumerStore> = {}, options: Partial<RecorderO
         findReceivedHistory: async () => [],
         forget: async () => false,
         prune: async () => 0,
+        listDowntimes: async () => [],
       },
       ...{
         recordDowntime: async () => {},

@@ -134,6 +134,7 @@ describe('a downtime of the service', () => {
   const { lastPollAt } = steady;
   const listed = (unavailableSince: number, availableSince: number): ListedConsumer => ({
     ...{ userId: 'boss', tokenId: 'a', name: null, companyId: 'acme', hook: undefined },
+    downtimes: [],
     consumer: {
       ...{ ...steady, name: null, tokenIssuedAt: null, pendingLeads: 0, pendingSince: null },
       ...{ missedLeads: [], skippedLeads: 0, skippedSince: null, unconfirmedSince: null, tokenEnded: null },

@@ -29,7 +29,7 @@ const HOOK: Hook = {
   ...{ createdAt: 1, announcedThrough: 1000, announcedSince: 500 },
   ...{ lastEventAt: null, lastStatus: null },
   ...{ failures: 0, failingSince: null, disabledAt: null, notBefore: NOW + 15_000, checkAt: NOW + 15_000 },
-  ...{ remindAt: null, scopes: null },
+  ...{ remindAt: null, scopes: null, hours: null },
 };
 const due = (hook: Partial<Hook> = {}, rest: Partial<DueHook> = {}): DueHook => ({
   ...{ hook: { ...HOOK, ...hook }, companyId: 'acme', through: 2000, polledThrough: 1000, claimedAt: NOW },
@@ -47,7 +47,7 @@ it('a 2xx moves the position, ends the failures, and allows the next event after
     ...{ lastEventAt: NOW, lastStatus: 202 },
     ...{ failures: 0, failingSince: null, disabledAt: null },
     ...{ notBefore: NOW + 1000, checkAt: NOW + 1000, remindAt: NOW + 120_000 },
-    scopes: null,
+    ...{ scopes: null, hours: null },
   });
 });
 

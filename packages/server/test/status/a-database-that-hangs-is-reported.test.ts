@@ -29,6 +29,7 @@ const CONSUMERS = {
     recordDowntime: never,
     recordStop: never,
     recordPause: never,
+    listDowntimes: async () => [],
   },
   list: async () => [],
 };

@@ -63,6 +63,7 @@ const consumer = (rest: Partial<ConsumerStatus>): ConsumerStatus => ({
     hook: null,
     key: 'boss token-1',
   },
+  last24h: [],
   ...rest,
 });
 
@@ -91,7 +92,7 @@ const sender = (rest: Partial<SenderStatus>): SenderStatus => ({
   ...{ id: 'a', tokenId: 'token-2', name: 'web-form', userId: 'boss', companyId: 'acme', source: null },
   ...{ tokenExpiresAt: null, lastRequestAt: YESTERDAY, lastAcceptedAt: null, lastRefusal: null },
   ...{ accepted30d: 0, refused30d: 1, refused: null, isRevoked: false, isReplaced: false, isInUse: true },
-  problems: [],
+  ...{ last24h: [], problems: [] },
   ...rest,
 });
 

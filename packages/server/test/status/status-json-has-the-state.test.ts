@@ -62,6 +62,7 @@ describe('/status.json', () => {
               isStuck: 'boolean',
             },
             ...{ tokenEnded: null, isAwaited: 'boolean', isUnrecorded: 'boolean', hook: null },
+            last24h: ['null', '{"leads":"number","failed":"number"}'],
             problems: [],
           }),
         ],

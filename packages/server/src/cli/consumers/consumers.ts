@@ -58,7 +58,7 @@ the first of them), skipped and skippedSince (leads that it asked past without b
 missedLeads (those of them that it could not see when it got later leads: they were moved, or its access was widened), unconfirmedSince (the
 createdAt of the first lead that was sent and not confirmed), isStuck (it polls, and sends no later since), gaps: [{ after, through,
 isBeforeStart }] with those leads, tokenEnded (revoked, expired or key-removed: the last poll was refused with 401), isAwaited
-(it has not polled since the service was unavailable, or its last poll is of the future), isUnrecorded (LEADTAP_CONSUMERS was off since its last poll), and hook: { count, state, announcedThrough, lastEventAt, lastStatus, failures } of its webhook subscription with the worst state, or null.`,
+(it has not polled since the service was unavailable, or its last poll is of the future), isUnrecorded (LEADTAP_CONSUMERS was off since its last poll), last24h: the last 24 hours, each { leads, failed } or null (not known), the current one last, and hook: { count, state, announcedThrough, lastEventAt, lastStatus, failures } of its webhook subscription with the worst state, or null.`,
     examples: [
       'leadtap consumers',
       'leadtap consumers --company soleil --json',

@@ -147,7 +147,7 @@ export function simulateSender({ maxInFlight = 40 } = {}) {
         ...{ createdAt: 1, announcedThrough: 0, announcedSince: null },
         ...{ lastEventAt: null, lastStatus: null },
         ...{ failures: 0, failingSince: null, disabledAt: null, notBefore: 0, checkAt: null, remindAt: null },
-        scopes: null,
+        ...{ scopes: null, hours: null },
         ...changes,
       },
     });
