@@ -42,6 +42,8 @@ export class ResultWriter {
   readonly #onStored: (checkInMs: number) => void;
   /** By hook: the last one has the position of those before it. */
   readonly #results = new Map<string, Result>();
+  /** By claim: the end of a claim has its last lead once more, which may be stored already. */
+  readonly #lastAccepted = new WeakMap<DueHook, number>();
   /** Of claims that go on: with what was stored since they began. */
   readonly #hours = new WeakMap<DueHook, string>();
   #writing: Promise<void> | undefined;
@@ -57,7 +59,9 @@ export class ResultWriter {
   add(due: DueHook, result: Result['result'], durationMs?: number): void {
     const before = this.#results.get(due.hook.id)?.accepted ?? [];
     const last = 'end' in result ? result.accepted?.createdAt : undefined;
-    const accepted = last === undefined || before.includes(last) ? before : [...before, last];
+    const isNew = last !== undefined && last !== this.#lastAccepted.get(due);
+    if (isNew) this.#lastAccepted.set(due, last);
+    const accepted = isNew ? [...before, last] : before;
     this.#results.set(due.hook.id, { due, result, accepted, durationMs });
     this.#writing ??= this.#write();
   }
