@@ -43,6 +43,7 @@ const NEW_ROW: Table<NewRow>['types'] = {
   ...{ subject: 'text', at: 'time', userId: 'text', kind: 'text', reason: 'text', details: 'text' },
 };
 const SUBJECT = { subject: 'text' } as const;
+const SUBJECT_OF_USER = { subject: 'text', userId: 'text' } as const;
 const COMPANY = { companyId: 'text' } as const;
 const ROW_KEY = { subject: 'text', at: 'time' } as const;
 
@@ -60,13 +61,19 @@ const timeOf = (which: string, limit: string): string => `
   SELECT b.at AS value FROM leadtap.attempts AS b WHERE ${which} ORDER BY b.at DESC LIMIT 1 OFFSET ${limit}`;
 
 export const prepareAttempts = (dialect: Dialect) => ({
+  /** Not of another company, of which the user was before. */
   newest: {
     sql: `
-      SELECT ${SELECTED} FROM ${dialect.eachRow(SUBJECT)} AS k
+      SELECT ${SELECTED} FROM ${dialect.eachRow(SUBJECT_OF_USER)} AS k
         ${dialect.joinValues(timeOf('b.subject = k.subject', '0'), 'n')}
-        JOIN leadtap.attempts AS a ON a.subject = k.subject AND a.at = n.value`,
-    fields: Object.keys(SUBJECT),
+        JOIN leadtap.attempts AS a ON a.subject = k.subject AND a.at = n.value
+        JOIN leadtap.users AS u ON u.id = k."userId" AND u.company_id = a.company_id`,
+    fields: Object.keys(SUBJECT_OF_USER),
   },
+  lastErasedAt: `
+    SELECT u.id AS "userId", leadtap.to_ms(max(e.erased_at)) AS "erasedAt"
+      FROM leadtap.users AS u JOIN leadtap.erased_leads AS e ON e.company_id = u.company_id
+     WHERE ${dialect.isIn('u.id', '$1')} GROUP BY u.id`,
   remove: {
     sql: `
       DELETE FROM leadtap.attempts
@@ -115,7 +122,7 @@ export function* recordAttempts(sql: AttemptStatements, all: readonly SubjectAtt
   }
   if (bySubject.size === 0) return;
   yield* lock('SELECT pg_advisory_xact_lock($1)', [RECORD_LOCK]);
-  const keys = [...bySubject.keys()].map((subject) => ({ subject }));
+  const keys = [...bySubject.values()].map(({ subject, userId }) => ({ subject, userId }));
   const newest = new Map<string, Attempt>();
   for (const row of yield* queryInChunks<StoredAttempt>(sql.newest, keys))
     newest.set(row.subject, toAttempt(row));
@@ -128,8 +135,21 @@ export function* recordAttempts(sql: AttemptStatements, all: readonly SubjectAtt
     for (const row of rows) if (row !== stored) added.push(toRow(subject, userId, row));
   }
   yield* queryInChunks(sql.remove, removed);
-  yield* queryInChunks(sql.insert, added);
+  yield* queryInChunks(sql.insert, yield* withoutErased(sql, added));
   yield* queryInChunks(sql.trim, keys);
+}
+
+/** `leads erase` does not know what is in memory, or what a receiver answers just after it. */
+const ERASED_MS = 60_000;
+
+function* withoutErased(sql: AttemptStatements, rows: readonly NewRow[]): SqlTask<readonly NewRow[]> {
+  const userIds = new Set(rows.filter(({ reason }) => reason !== null).map(({ userId }) => userId));
+  if (userIds.size === 0) return rows;
+  const erased = yield* query<{ userId: string; erasedAt: number }>(sql.lastErasedAt, [[...userIds]]);
+  const times = new Map(erased.map(({ userId, erasedAt }) => [userId, erasedAt]));
+  return rows.map((row) =>
+    row.at < (times.get(row.userId) ?? Number.NEGATIVE_INFINITY) + ERASED_MS ? { ...row, reason: null } : row,
+  );
 }
 
 /** The newest row, if there is one, then what follows it. */
