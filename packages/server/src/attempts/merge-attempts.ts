@@ -10,7 +10,7 @@ export const NO_FACTS = {
   ...{ reason: null, nextTryAt: null, fields: [] as readonly string[], host: null, polls: null },
 };
 
-type Facts = Partial<Omit<Attempt, 'kind' | 'at' | 'firstAt' | 'times'>>;
+type Facts = Partial<Omit<PendingAttempt, 'kind' | 'at' | 'firstAt' | 'times'>>;
 const NONE: Facts = {};
 
 /** An attempt that happened once. One literal: each request has one, and V8 takes several times as long to spread an object. */
@@ -34,7 +34,9 @@ export const attempt = (kind: Attempt['kind'], at: number, facts = NONE): Pendin
 });
 
 /** Of a recorder, which changes it until it is written. */
-export type PendingAttempt = { -readonly [Key in keyof Attempt]: Attempt[Key] };
+export type PendingAttempt = { -readonly [Key in keyof Omit<Attempt, 'polls'>]: Attempt[Key] } & {
+  polls: [first: number, last: number] | null;
+};
 
 /**
  * Adds to those that are not written yet. Leads that follow each other are one entry, and so are equal failures. They are counted in
@@ -62,13 +64,17 @@ function isNextPage(last: Attempt, next: Attempt): boolean {
   return last.through === null ? next.through === null : next.since !== null && next.since >= last.through;
 }
 
-function countUp(last: PendingAttempt, next: Attempt): void {
+function countUp(last: PendingAttempt, next: PendingAttempt): void {
   last.durationMs = next.durationMs;
   last.heldMs = next.heldMs;
   last.at = Math.max(last.at, next.at);
   last.firstAt = Math.min(last.firstAt, next.firstAt);
   last.times += next.times;
-  last.polls = joinPolls(last.polls, next.polls);
+  if (!last.polls || !next.polls) last.polls ??= next.polls;
+  else {
+    last.polls[0] = Math.min(last.polls[0], next.polls[0]);
+    last.polls[1] = Math.max(last.polls[1], next.polls[1]);
+  }
 }
 
 /** A failure that equals the last one, or the same leads once more. */
@@ -95,8 +101,8 @@ const joinTimes = (last: Attempt, next: Attempt): Pick<Attempt, 'at' | 'firstAt'
   at: Math.max(last.at, next.at),
   firstAt: Math.min(last.firstAt, next.firstAt),
   times: last.times + next.times,
-  polls: joinPolls(last.polls, next.polls),
+  polls:
+    last.polls && next.polls
+      ? [Math.min(last.polls[0], next.polls[0]), Math.max(last.polls[1], next.polls[1])]
+      : (last.polls ?? next.polls),
 });
-
-const joinPolls = (last: Attempt['polls'], next: Attempt['polls']): Attempt['polls'] =>
-  last && next ? [Math.min(last[0], next[0]), Math.max(last[1], next[1])] : (last ?? next);

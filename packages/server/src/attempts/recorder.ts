@@ -1,8 +1,8 @@
 /** Records what was sent to webhooks, off the path of the requests: in memory, written in batches. Prunes the log of all. */
 import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../lib/clock.ts';
-import { addAttempt } from './merge-attempts.ts';
-import { ATTEMPTS_KEPT_MS, type Attempt, type AttemptStore, type SubjectAttempts } from './store.ts';
+import { addAttempt, type PendingAttempt } from './merge-attempts.ts';
+import { ATTEMPTS_KEPT_MS, type AttemptStore, type SubjectAttempts } from './store.ts';
 
 export interface AttemptRecorderOptions {
   readonly clock: Clock;
@@ -13,7 +13,7 @@ export interface AttemptRecorderOptions {
 }
 
 interface Pending extends SubjectAttempts {
-  readonly attempts: Attempt[];
+  readonly attempts: PendingAttempt[];
 }
 
 const FLUSH_MS = 5000;
@@ -47,7 +47,7 @@ export class AttemptRecorder {
     void prune();
   }
 
-  add(subject: string, userId: string, attempt: Attempt): void {
+  add(subject: string, userId: string, attempt: PendingAttempt): void {
     const known = this.#pending.get(subject);
     if (!known && (this.#pending.size >= MAX_SUBJECTS || this.#isClosed)) return;
     const entry = known ?? { subject, userId, attempts: [] };

@@ -1,19 +1,21 @@
 /** The polls of a consumer that mean something: leads, refusals, failures, and the first success after them. */
-import { addAttempt, attempt, isFailure, NO_FACTS } from '../attempts/merge-attempts.ts';
+import { addAttempt, attempt, isFailure, NO_FACTS, type PendingAttempt } from '../attempts/merge-attempts.ts';
 import type { Attempt } from '../attempts/store.ts';
 import { laterOf } from '../lib/clock.ts';
 import type { EndedPoll, PollFacts } from '../poll/store.ts';
 import type { ConsumerPosition, PollAttempt, PollSummary } from './store.ts';
 
+type PendingPoll = PendingAttempt & Pick<PollAttempt, 'createdAt'>;
+
 /** What the recorder has of a consumer. */
 export interface PollAttempts {
   polls: number;
-  attempts: PollAttempt[];
+  attempts: PendingPoll[];
   firstEmptyAt: number | null;
 }
 
 /** One array for all entries: most polls are empty. Never changed. */
-export const NO_ATTEMPTS: PollAttempt[] = [];
+export const NO_ATTEMPTS: PendingPoll[] = [];
 
 /** The client has disconnected: it has received nothing, and was not refused. */
 const DISCONNECTED = 499;
@@ -48,7 +50,7 @@ function addSuccess(entry: PollAttempts, at: number): void {
   else if (isEndedBySuccess(last)) add(entry, toAttempt(entry, 'recovered', at, 200, {}));
 }
 
-function add(entry: PollAttempts, next: PollAttempt): void {
+function add(entry: PollAttempts, next: PendingPoll): void {
   if (entry.attempts === NO_ATTEMPTS) entry.attempts = [];
   addAttempt(entry.attempts, next);
 }
@@ -65,7 +67,7 @@ const toAttempt = (
   status: number,
   { code, durationMs, heldMs }: PollFacts,
   sent = NO_LEADS,
-): PollAttempt => ({
+): PendingPoll => ({
   kind,
   at,
   firstAt: at,

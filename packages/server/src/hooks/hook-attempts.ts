@@ -1,6 +1,6 @@
 /** The requests to a webhook as entries of its log. */
-import { attempt } from '../attempts/merge-attempts.ts';
-import { type Attempt, consumerIdOf, hookSubjectOf } from '../attempts/store.ts';
+import { attempt, type PendingAttempt } from '../attempts/merge-attempts.ts';
+import { consumerIdOf, hookSubjectOf } from '../attempts/store.ts';
 import { type ClaimResult, type SentLeads, sinceOf } from './rules.ts';
 import { type DueHook, type Hook, type HookProgress, hostOfHook } from './store.ts';
 
@@ -23,13 +23,13 @@ export function attemptsOfHook(
   { due, result, accepted, durationMs }: EndedAttempts,
   progress: HookProgress,
   now: number,
-): readonly Attempt[] {
+): readonly PendingAttempt[] {
   const { hook } = due;
   const duration = durationMs === undefined ? null : Math.round(durationMs);
   const host = hostOfHook(hook);
   const [first] = accepted;
   const last = accepted.at(-1);
-  const attempts: Attempt[] = [];
+  const attempts: PendingAttempt[] = [];
   if ('end' in result && first !== undefined && last !== undefined) {
     const status = result.accepted?.status ?? null;
     const range = { leads: accepted.length, since: first - 1, through: last };

@@ -1,7 +1,7 @@
 /** Stores and logs what follows from attempts, in batches: the claim of each ends, or goes on with a new position. */
 import { addHours, hoursOf } from '../attempts/hours.ts';
+import type { PendingAttempt } from '../attempts/merge-attempts.ts';
 import type { AttemptRecorder } from '../attempts/recorder.ts';
-import type { Attempt } from '../attempts/store.ts';
 import { attemptsOfHook, subjectOfHook } from './hook-attempts.ts';
 import type { Outage, SenderLog } from './outage.ts';
 import { type ClaimResult, progressAfter, progressAfterLeads, type SentLeads } from './rules.ts';
@@ -93,7 +93,7 @@ export class ResultWriter {
     const { store, hasConsumers, attempts } = this.#options;
     const now = await store.now();
     const settled: SettledHook[] = [];
-    const logged: { readonly hook: Hook; readonly attempt: Attempt }[] = [];
+    const logged: { readonly hook: Hook; readonly attempt: PendingAttempt }[] = [];
     for (const one of batch) {
       const { due, result, accepted } = one;
       const { hook } = due;
