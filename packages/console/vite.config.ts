@@ -10,6 +10,9 @@ import { renderMakeApp } from './make-app.ts';
 import { PLACEHOLDERS } from './src/connect/placeholders.ts';
 import { MAKE_APP_FILE, platforms } from './src/connect/platforms.ts';
 import { NODE_VERIFICATION, PYTHON_VERIFICATION } from './src/connect/programs.ts';
+import { HEADERS_OF_HTTP } from './src/explore/headers-of-http.ts';
+import texts from './src/loaded-texts.json' with { type: 'json' };
+import { OWN_NEXT_STEPS } from './src/own-next-steps.ts';
 
 const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -77,7 +80,7 @@ const downloads: Plugin = {
   resolveFileUrl: ({ relativePath }) => JSON.stringify(relativePath),
 };
 
-/** The module `virtual:platforms`: the tiles of Connect, and the path of a file with the steps, which no other tab needs. */
+/** The module `virtual:platforms`: the tiles of Connect, and the path of a file with texts that few pages need. */
 const platformTexts: Plugin = {
   name: 'platform-texts',
   resolveId: (id) => (id === 'virtual:platforms' ? id : undefined),
@@ -88,8 +91,18 @@ const platformTexts: Plugin = {
     );
     const tiles = withoutHooks?.map(({ id, name, summary, runs }) => ({ id, name, summary, runs }));
     const verification = { node: NODE_VERIFICATION, python: PYTHON_VERIFICATION };
-    const source = JSON.stringify({ withHooks, withoutHooks, verification });
-    const file = this.emitFile({ type: 'asset', name: 'platforms.json', source });
+    const { titles, nextSteps } = texts;
+    const headers = { ...texts.headers, ...HEADERS_OF_HTTP };
+    const source = JSON.stringify({
+      withHooks,
+      withoutHooks,
+      verification,
+      titles,
+      nextSteps,
+      ownNextSteps: OWN_NEXT_STEPS,
+      headers,
+    });
+    const file = this.emitFile({ type: 'asset', name: 'texts.json', source });
     return `export const tiles = ${JSON.stringify(tiles)}; export const path = import.meta.ROLLUP_FILE_URL_${file};`;
   },
   resolveFileUrl: ({ relativePath }) => JSON.stringify(relativePath),
@@ -124,7 +137,10 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
     // Its tables are built when it is loaded; the console uses a few names of it.
-    rollupOptions: { treeshake: { moduleSideEffects: (id) => !id.includes('/packages/contract/') } },
+    rollupOptions: {
+      input: { index: pathOf('index.html'), status: pathOf('status.html') },
+      treeshake: { moduleSideEffects: (id) => !id.includes('/packages/contract/') },
+    },
   },
   plugins: [downloads, platformTexts, precompress],
 });

@@ -22,15 +22,18 @@ const isShown = (code: ProblemCode): boolean =>
 /** packages/console/src/contract-texts.json: the texts that the console shows, because the whole contract would double its size. */
 export const consoleTexts = (): string =>
   toJson({
-    problems: Object.fromEntries(
-      PROBLEM_CODES.filter(isShown).map((code) => [
-        code,
-        { title: PROBLEMS[code].title, nextStep: PROBLEMS[code].integrator },
-      ]),
+    testLead: testLeadFrom('the console of Leadtap'),
+    fieldLabels: Object.fromEntries(LEAD_FIELDS.map(({ name, label }) => [name, label])),
+  });
+
+/** packages/console/src/loaded-texts.json: those that it loads when it needs them. */
+export const loadedConsoleTexts = (): string =>
+  toJson({
+    titles: Object.fromEntries(PROBLEM_CODES.filter(isShown).map((code) => [code, PROBLEMS[code].title])),
+    nextSteps: Object.fromEntries(
+      PROBLEM_CODES.filter(isShown).map((code) => [code, PROBLEMS[code].integrator]),
     ),
     headers: Object.fromEntries(
       Object.entries(HEADERS).map(([name, { spelling, description }]) => [name, { spelling, description }]),
     ),
-    testLead: testLeadFrom('the console of Leadtap'),
-    fieldLabels: Object.fromEntries(LEAD_FIELDS.map(({ name, label }) => [name, label])),
   });

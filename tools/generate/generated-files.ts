@@ -4,7 +4,7 @@ import { openApiDocument } from '@leadtap/contract/openapi';
 import { alertRules, problemTable, readRules } from './alert-rules.ts';
 import { clientContract } from './client-contract.ts';
 import { commandTable } from './command-table.ts';
-import { consoleTexts } from './console-texts.ts';
+import { consoleTexts, loadedConsoleTexts } from './console-texts.ts';
 import { docsPage } from './docs-page/page.ts';
 import { errorsDocument } from './errors-document.ts';
 import { headerTable, importFieldTable, sinceTable, wireFieldTable } from './field-tables.ts';
@@ -56,6 +56,7 @@ export async function generatedFiles(root: URL): Promise<readonly GeneratedFile[
     { path: 'packages/contract/openapi.json', text: `${JSON.stringify(openapi, null, 2)}\n` },
     { path: 'packages/client/src/contract.ts', text: clientContract(openapi) },
     { path: 'packages/console/src/contract-texts.json', text: consoleTexts() },
+    { path: 'packages/console/src/loaded-texts.json', text: loadedConsoleTexts() },
     {
       path: 'packages/server/assets/docs.html',
       text: docsPage(version, await readRules(root)),

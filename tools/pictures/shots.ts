@@ -53,6 +53,7 @@ const SHOTS: readonly Shot[] = [
     screen: 'desktop',
     show: async (page, { statusUrl }) => {
       await page.goto(statusUrl);
+      await page.locator('.system').waitFor();
     },
   },
 ];

@@ -1,7 +1,8 @@
 /** Every failure in plain words, with the next step. */
 import type { LeadtapError } from '@leadtap/client';
 import type { JSX } from 'preact';
-import { problems } from './contract-texts.json';
+import { useEffect } from 'preact/hooks';
+import { guides, loadGuides } from './connect/guides.ts';
 import { isWriteOnly } from './session.ts';
 import { Text } from './text.tsx';
 
@@ -20,32 +21,13 @@ const NO_ANSWER: Readonly<Record<string, Explanation>> = {
     title: 'The service did not answer in time',
     nextStep: 'It may be overloaded, or the network is slow. The page tries again by itself.',
   },
+  // As of one that cannot be sent at all.
+  'token-invalid': { title: 'The access token is not valid', nextStep: '' },
   'not-leads': {
     title: 'This address answers, but not with leads',
     nextStep:
       'A proxy or another program answers in place of Leadtap. Ask the operator to check the address.',
   },
-};
-
-/** As the API explains them, for people who build requests. */
-const OF_API: Readonly<Record<string, Explanation>> = problems;
-
-/** Next steps for people who have a token and build no requests. */
-const NEXT_STEPS: Readonly<Record<string, string>> = {
-  'token-missing': 'Paste the token that you were given.',
-  'token-invalid':
-    'Copy the whole token again, from its first to its last character. If that does not help, ask the operator for a new one.',
-  'token-expired': 'Ask the operator for a new token and paste it here. No lead is lost meanwhile.',
-  'token-revoked': 'Ask the operator for a new token and paste it here. No lead is lost meanwhile.',
-  'professional-plan-required':
-    'Ask for the Professional plan for this user. You then also get the leads that arrive until then.',
-  'insufficient-scope':
-    'This token was issued for something else, such as sending leads. Ask the operator for a token that may read leads.',
-  'no-such-resource': 'Ask the operator to check the address of the service.',
-  'rate-limit-exceeded':
-    'All programs with a token of this user count together, and so does this page. Nothing is lost: it continues by itself.',
-  'internal-error': 'Try again later. If it stays like this, give the operator the number of the request.',
-  unavailable: 'It may be starting again. The page tries again by itself, and nothing is lost.',
 };
 
 const WRITE_ONLY: Explanation = {
@@ -54,10 +36,17 @@ const WRITE_ONLY: Explanation = {
     'It is right for a form, or for a program that sends leads to this service. To see leads here, and for automations that get leads, ask the operator for a token that may read them.',
 };
 
-export function explain({ code, status }: Pick<LeadtapError, 'code' | 'status'>): Explanation {
+/** As the API explains it, for people who build requests. Empty until it is loaded. */
+const ofApi = (code: string): string => guides.value?.nextSteps[code] ?? '';
+
+export function explain({
+  code,
+  status,
+  problem,
+}: Pick<LeadtapError, 'code' | 'status'> & Partial<Pick<LeadtapError, 'problem'>>): Explanation {
   if (code === 'insufficient-scope' && isWriteOnly.value) return WRITE_ONLY;
-  const ofApi = OF_API[code];
-  if (ofApi) return { title: ofApi.title, nextStep: NEXT_STEPS[code] ?? ofApi.nextStep };
+  const title = problem?.title ?? guides.value?.titles[code];
+  if (title) return { title, nextStep: guides.value?.ownNextSteps[code] ?? ofApi(code) };
   return (
     NO_ANSWER[code] ?? {
       title: `Something before the service answered with ${status ?? 'an error'}`,
@@ -75,7 +64,12 @@ interface ProblemProps {
 
 /** Title, next step, and what to quote to the operator. */
 export function Problem({ error, isOfApi = false }: ProblemProps): JSX.Element {
-  const { title, nextStep } = (isOfApi ? OF_API[error.code] : undefined) ?? explain(error);
+  const { title, nextStep: ownStep } = explain(error);
+  const nextStep = (isOfApi && ofApi(error.code)) || ownStep;
+  const isTextMissing = isOfApi || ownStep === '';
+  useEffect(() => {
+    if (isTextMissing) void loadGuides();
+  }, [isTextMissing]);
   const requestId = error.problem?.requestId;
   return (
     <div class="problem">

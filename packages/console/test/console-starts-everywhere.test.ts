@@ -68,7 +68,8 @@ describe('the console starts', () => {
 describe('the console does not start', () => {
   it('without JavaScript, and says so with a link to the documentation', async () => {
     const { url } = await startService();
-    const page = await openPage(url, { javaScript: 'off' });
+    // Its script is then not loaded ahead.
+    const page = await openPage(url, { javaScript: 'off', expectedErrors: /\.js \(csp\)/ });
     // Playwright finds no text in this element.
     const sentence = page.locator('noscript p');
     await sentence.waitFor();

@@ -257,7 +257,13 @@ describe('Explore explains what went wrong, and what to do', () => {
       route.fulfill({
         status: 503,
         headers: { 'content-type': 'application/problem+json', 'retry-after': '2', 'x-edge': 'cache-7' },
-        body: JSON.stringify({ code: 'unavailable', status: 503, detail: 'later', requestId: 'r-1' }),
+        body: JSON.stringify({
+          code: 'unavailable',
+          status: 503,
+          title: 'The service cannot answer right now',
+          detail: 'later',
+          requestId: 'r-1',
+        }),
       }),
     );
     await send(page);

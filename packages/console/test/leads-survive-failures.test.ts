@@ -226,7 +226,13 @@ describe('while they are shown', () => {
     // Another request shows it first: the held one is not waited for.
     await untilHeld(service);
     const code = 'unavailable';
-    const body = JSON.stringify({ code, status: 503, detail: 'later', requestId: 'r-1' });
+    const body = JSON.stringify({
+      code,
+      status: 503,
+      title: 'The service cannot answer right now',
+      detail: 'later',
+      requestId: 'r-1',
+    });
     await page.route(/automation/, (route) => route.fulfill({ status: 503, body }));
     await page.getByRole('navigation').getByRole('link', { name: 'Explore' }).click();
     await page.getByRole('button', { name: 'Send', exact: true }).click();

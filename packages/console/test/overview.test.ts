@@ -261,8 +261,16 @@ describe('the overview is never green for what it does not know', () => {
   });
 
   it.each([
-    [503, { code: 'unavailable', status: 503, detail: 'later' }, 'The service cannot answer right now'],
-    [429, { code: 'rate-limit-exceeded', status: 429, detail: 'later' }, 'Too many requests'],
+    [
+      503,
+      { code: 'unavailable', status: 503, title: 'The service cannot answer right now', detail: 'later' },
+      'The service cannot answer right now',
+    ],
+    [
+      429,
+      { code: 'rate-limit-exceeded', status: 429, title: 'Too many requests', detail: 'later' },
+      'Too many requests',
+    ],
   ])('while the service answers with %i', async (status, json, title) => {
     const service = await startService();
     await service.add({});

@@ -251,7 +251,12 @@ describe('a test lead that is refused', () => {
           status: 503,
           contentType: 'application/problem+json',
           headers: { 'retry-after': '2' },
-          body: JSON.stringify({ code: 'unavailable', detail: 'The leads may not be stored.', status: 503 }),
+          body: JSON.stringify({
+            code: 'unavailable',
+            title: 'The service cannot answer right now',
+            detail: 'The leads may not be stored.',
+            status: 503,
+          }),
         }),
       'The service cannot answer right now.',
     ],

@@ -201,7 +201,7 @@ describe('a token, when the service does not answer as usual', () => {
         headers: { 'retry-after': '3600' },
         body:
           status === 503
-            ? JSON.stringify({ code, status, detail: 'later', requestId: 'r-1' })
+            ? JSON.stringify({ code, status, title, detail: 'later', requestId: 'r-1' })
             : 'Bad gateway',
       }),
     );

@@ -55,8 +55,9 @@ async function serveFromEachStore(program: InstalledProgram): Promise<void> {
   await expectConsole(url, token);
   expect(await readText(`${url}/docs`)).toContain('/automation/new-leads');
   expect(JSON.parse(await readText(`${url}/openapi.json`))).toMatchObject({ openapi: expect.any(String) });
-  for (const file of ['status', 'base.css', 'status.css', 'status.js', 'metrics'])
-    await readText(new URL(file, statusUrl));
+  for (const file of ['status', 'status.json', 'metrics']) await readText(new URL(file, statusUrl));
+  const [, script = ''] = /src="(\.\/console\/[^"]+)"/.exec(await readText(statusUrl)) ?? [];
+  await readText(new URL(script, statusUrl));
   expect(await program.run(['backup', 'copy.db'])).toMatchObject({ code: 0 });
   expect(await stop()).toMatchObject({ code: 0, stderr: '' });
 

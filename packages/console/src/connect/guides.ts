@@ -1,12 +1,20 @@
-/** The steps of all platforms, with the address of this service. They are a file of their own, because only Connect needs them. */
+/** Texts that few pages need: a file of their own. The steps of all platforms, with the address of this service, and those of the contract. */
 
 import { path } from 'virtual:platforms';
 import { signal } from '@preact/signals';
+import type { HeaderTexts } from '../explore/header-texts.ts';
 import { baseUrl, observedFetch } from '../service.ts';
 import { PLACEHOLDERS } from './placeholders.ts';
 import { addressOf, type Platform } from './platforms.ts';
 
 interface Guides {
+  /** Of problems, by code. */
+  readonly titles: Readonly<Record<string, string>>;
+  readonly nextSteps: Readonly<Record<string, string>>;
+  /** For people who have a token and build no requests. */
+  readonly ownNextSteps: Readonly<Record<string, string>>;
+  /** By the name of the header. */
+  readonly headers: HeaderTexts;
   readonly withHooks: readonly Platform[];
   readonly withoutHooks: readonly Platform[];
   /** Programs that check the signature of a webhook. */

@@ -1,6 +1,5 @@
 import type { Consumer } from '@leadtap/contract';
 import type { JSX } from 'preact';
-import type { Hour } from '../diagnosis/hours.tsx';
 import { DiagnosisRow } from '../diagnosis/rows.tsx';
 import { logHref } from '../log/href.ts';
 import { visible } from '../text.tsx';
@@ -8,11 +7,6 @@ import { HookButtons } from './hook-buttons.tsx';
 
 interface ConsumerProps {
   readonly consumer: Consumer;
-}
-
-/** What the service may say of the last 24 hours. */
-export interface WithHours {
-  readonly last24h?: readonly Hour[];
 }
 
 export const nameOfConsumer = ({ name, tokenId }: Consumer): string =>
@@ -36,8 +30,7 @@ interface ConsumerRowProps extends ConsumerProps {
 }
 
 export function ConsumerRow({ consumer, now, isOpen = false }: ConsumerRowProps): JSX.Element {
-  const { id, name, isThisToken, hook } = consumer;
-  const { last24h }: Consumer & WithHours = consumer;
+  const { id, name, isThisToken, hook, last24h } = consumer;
   const ownHookId = isThisToken ? hook?.id : null;
   return (
     <DiagnosisRow

@@ -42,7 +42,9 @@ export function showFix(id: string): void {
   setTimeout(() => document.getElementById(fixId(id))?.focus());
 }
 
-interface DiagnosisRowProps extends Omit<Diagnosis, 'name'> {
+export interface DiagnosisRowProps extends Omit<Diagnosis, 'name' | 'level'> {
+  /** None: it is no judgement. */
+  readonly level?: Level | undefined;
   /** Its name, as it is shown. */
   readonly label: ComponentChildren;
   /** Of its log. */
@@ -67,7 +69,7 @@ export function DiagnosisRow(props: DiagnosisRowProps): JSX.Element {
   };
   return (
     <li class="consumer">
-      <Sign level={level} />
+      {level ? <Sign level={level} /> : <span class="sign" />}
       <b class="consumer-name">{href === undefined ? label : <a href={href}>{label}</a>}</b>
       <span class={`consumer-message ${level}`}>
         <Text>{visible(message)}</Text> {children}

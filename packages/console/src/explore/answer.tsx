@@ -2,6 +2,7 @@ import type { Lead } from '@leadtap/client';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { now } from '../clock.ts';
+import { guides, loadGuides } from '../connect/guides.ts';
 import { Problem } from '../problem.tsx';
 import { CopyButton, formatCount, nameOf, Text, toJson, visible } from '../text.tsx';
 import { formatDuration, Time } from '../time.tsx';
@@ -14,6 +15,7 @@ const IS_BELOW = matchMedia('(max-width: 63.999rem)');
 
 /** The right half: what came back. */
 export function AnswerPane(): JSX.Element {
+  useEffect(() => void loadGuides(), []);
   const current = exchange.value;
   const section = useRef<HTMLElement>(null);
   const shown = useRef(current);
@@ -106,7 +108,7 @@ function Received({ answer }: { readonly answer: Answer }): JSX.Element {
       <Body answer={answer} />
       <h3>Headers</h3>
       <dl class="headers">
-        {explainHeaders(headers).map(({ name, value, description }) => (
+        {explainHeaders(headers, guides.value?.headers).map(({ name, value, description }) => (
           <div key={name}>
             <dt>{name}: </dt>
             <dd class="value">{value}</dd>

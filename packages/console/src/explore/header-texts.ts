@@ -1,27 +1,6 @@
-import { headers as ofContract } from '../contract-texts.json';
-
-/** Headers that are not part of the contract but of HTTP. Other ones come from a proxy. */
-const OF_HTTP: Readonly<Record<string, { readonly spelling: string; readonly description: string }>> = {
-  'content-type': {
-    spelling: 'Content-Type',
-    description:
-      'The form of the body: `application/json` for leads, `application/problem+json` for a problem.',
-  },
-  'content-length': { spelling: 'Content-Length', description: 'The size of the body in bytes.' },
-  'content-encoding': { spelling: 'Content-Encoding', description: 'How the body is compressed.' },
-  'x-content-type-options': {
-    spelling: 'X-Content-Type-Options',
-    description: '`nosniff`: browsers take the body for nothing else than `Content-Type` says.',
-  },
-  connection: {
-    spelling: 'Connection',
-    description: 'Whether the connection stays open for the next request.',
-  },
-  'keep-alive': {
-    spelling: 'Keep-Alive',
-    description: 'How long an idle connection stays open, in seconds.',
-  },
-};
+export type HeaderTexts = Readonly<
+  Record<string, { readonly spelling: string; readonly description: string }>
+>;
 
 const FROM_A_PROXY = 'Not a header of Leadtap: a proxy in front of it has added it.';
 
@@ -31,19 +10,18 @@ export interface ExplainedHeader {
   readonly description: string;
 }
 
-const KNOWN: ReadonlyMap<string, { readonly spelling: string; readonly description: string }> = new Map([
-  ...Object.entries(ofContract),
-  ...Object.entries(OF_HTTP),
-]);
-
-/** All headers of a response, each with what it means: those of the contract first, those of proxies last. */
-export function explainHeaders(headers: Headers): ExplainedHeader[] {
-  const order = [...KNOWN.keys()];
+/** All headers of a response, each with what it means, once that is loaded: those of the contract first, those of proxies last. */
+export function explainHeaders(headers: Headers, texts: HeaderTexts | undefined): ExplainedHeader[] {
+  const order = Object.keys(texts ?? {});
   const rank = (name: string): number => (order.includes(name) ? order.indexOf(name) : order.length);
   return [...headers]
     .sort(([one], [other]) => rank(one) - rank(other))
     .map(([name, value]) => {
-      const known = KNOWN.get(name);
-      return { name: known?.spelling ?? name, value, description: known?.description ?? FROM_A_PROXY };
+      const known = texts?.[name];
+      return {
+        name: known?.spelling ?? name,
+        value,
+        description: texts ? (known?.description ?? FROM_A_PROXY) : '',
+      };
     });
 }

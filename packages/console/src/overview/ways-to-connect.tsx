@@ -6,19 +6,19 @@ const WAYS = [
   {
     item: ANY_URL_ID,
     title: 'Paste a URL',
-    text: 'You have the address of a webhook: of Zapier, Make, n8n, a chat or your own. Each lead is sent to it at once.',
+    text: 'Of Zapier, Make, n8n, a chat or your own. Each new lead is sent to it at once.',
     button: 'Connect a URL',
   },
   {
     item: APPS,
     title: 'An app of a platform',
-    text: 'Your platform has an app or a node for Leadtap, or can call an address. It asks for new leads every few minutes.',
+    text: 'Your platform asks for new leads every few minutes, with an app or a request.',
     button: 'Choose a platform',
   },
   {
     item: PROGRAMS,
     title: 'A program',
-    text: 'You write code, or have a shell. One request returns the new leads, and a client does the rest.',
+    text: 'You write code. One request returns the new leads.',
     button: 'See the code',
   },
 ] as const;

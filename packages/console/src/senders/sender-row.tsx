@@ -1,6 +1,5 @@
 import type { Sender } from '@leadtap/contract';
 import type { JSX } from 'preact';
-import type { WithHours } from '../consumers/consumer-row.tsx';
 import { DiagnosisRow } from '../diagnosis/rows.tsx';
 import { logHref } from '../log/href.ts';
 import { visible } from '../text.tsx';
@@ -18,8 +17,7 @@ interface SenderRowProps {
 
 /** A problem is beside the time of the last lead, which the message of a sender without one has. */
 export function SenderRow({ sender, now, isOpen }: SenderRowProps): JSX.Element {
-  const { id, lastAcceptedAt, fix } = sender;
-  const { last24h }: Sender & WithHours = sender;
+  const { id, lastAcceptedAt, fix, last24h } = sender;
   return (
     <DiagnosisRow
       {...sender}

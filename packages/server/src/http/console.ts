@@ -11,6 +11,8 @@ import type { HeaderList } from './headers.ts';
 
 const FOLDER = fileURLToPath(new URL('../../dist/console/', import.meta.url));
 const PAGE = 'index.html';
+/** Of the operator, for the private address only. */
+const STATUS_PAGE = 'status.html';
 
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -29,27 +31,38 @@ const ENCODINGS = [
   { encoding: 'gzip', suffix: '.gz' },
 ] as const;
 
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  "img-src 'self' data:",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join('; ');
+/** Each page loads its own style, script and JSON. */
+const policyOf = (images: string): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "connect-src 'self'",
+    `img-src ${images}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; ');
 
 const PAGE_HEADERS: HeaderList = [
   'content-security-policy',
-  CONTENT_SECURITY_POLICY,
+  policyOf("'self' data:"),
   'referrer-policy',
   'no-referrer',
   // The page names the files of this version.
   'cache-control',
   'no-cache',
+];
+
+const STATUS_PAGE_HEADERS: HeaderList = [
+  'content-security-policy',
+  policyOf('data:'),
+  'referrer-policy',
+  'no-referrer',
+  'cache-control',
+  'no-store',
 ];
 
 /** The names of the other files contain a hash of their content. */
@@ -77,9 +90,8 @@ interface ConsoleOptions {
 
 /** `/`, and the files below `/console/` that it names. */
 export function consoleEndpoints({ hasHooks }: ConsoleOptions = {}): OpenEndpoint[] {
-  filesInMemory ??= readFiles();
-  const { [PAGE]: page, ...files } = Object.fromEntries(filesInMemory);
-  if (!page) throw new Error(`The console is not built: ${FOLDER} has no ${PAGE}. Run \`npm run build\`.`);
+  const { [PAGE]: _, [STATUS_PAGE]: __, ...files } = Object.fromEntries(readFilesOnce());
+  const page = fileOf(PAGE);
   const methods = READ_METHODS;
   const pageHeaders = [...PAGE_HEADERS, ...(hasHooks ? [HOOKS_HEADER, 'on'] : [])];
   return [
@@ -98,6 +110,30 @@ export function consoleEndpoints({ hasHooks }: ConsoleOptions = {}): OpenEndpoin
       }),
     ),
   ];
+}
+
+/** The page `/status`, and the files below `/console/` that it names. The address is private: its endpoints add checks. */
+export function statusPageFiles(): Pick<OpenEndpoint, 'path' | 'answer'>[] {
+  const page = fileOf(STATUS_PAGE);
+  const names = [...String(page.plain.body).matchAll(/"\.\/(console\/[^"]+)"/g)].map(([, name = '']) => name);
+  return [
+    { path: '/status', answer: (exchange) => filePayload(exchange, page, STATUS_PAGE_HEADERS) },
+    ...names.map((name) => ({
+      path: `/${name}`,
+      answer: (exchange: Exchange) => filePayload(exchange, fileOf(name), FILE_HEADERS),
+    })),
+  ];
+}
+
+function fileOf(name: string): ConsoleFile {
+  const file = readFilesOnce().get(name);
+  if (!file) throw new Error(`The console is not built: ${FOLDER} has no ${name}. Run \`npm run build\`.`);
+  return file;
+}
+
+function readFilesOnce(): ReadonlyMap<string, ConsoleFile> {
+  filesInMemory ??= readFiles();
+  return filesInMemory;
 }
 
 function readFiles(): Map<string, ConsoleFile> {

@@ -1,14 +1,12 @@
 /** The endpoints of the private address: metrics and the operator's page. They need no token, so they must not be public. */
-import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
+import { statusPageFiles } from '../http/console.ts';
 import { type OpenEndpoint, READ_METHODS } from '../http/endpoint.ts';
-import { cachedPayload, type Exchange, type Payload, redirect } from '../http/exchange.ts';
+import { type Exchange, type Payload, redirect } from '../http/exchange.ts';
 import { isInList, JSON_MEDIA_TYPE } from '../http/headers.ts';
-import { entityTag } from '../leads/render.ts';
-import { renderStatusPage } from '../status/page.ts';
-import { toStatusJson } from '../status/read-status.ts';
 import type { StatusReport } from '../status/report.ts';
+import { toStatusJson } from '../status/status-json.ts';
 import type { Metrics } from './metrics.ts';
 
 export interface PrivatePages {
@@ -18,23 +16,6 @@ export interface PrivatePages {
   readonly invocation: string;
 }
 
-/** The page loads its own style and script, and itself. */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  'img-src data:',
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join('; ');
-
-const readAsset = (name: string): string =>
-  readFileSync(new URL(`../../assets/${name}`, import.meta.url), 'utf8');
-
 export function privateEndpoints({ metrics, readStatus, invocation }: PrivatePages): OpenEndpoint[] {
   const { registry } = metrics;
   return [
@@ -42,18 +23,10 @@ export function privateEndpoints({ metrics, readStatus, invocation }: PrivatePag
     privateEndpoint('/metrics', async (exchange) =>
       payload(exchange, registry.contentType, await registry.metrics()),
     ),
-    privateEndpoint('/status', async (exchange) => {
-      const page = renderStatusPage(await readStatus(), invocation);
-      exchange.headers.push('content-security-policy', CONTENT_SECURITY_POLICY);
-      exchange.headers.push('referrer-policy', 'no-referrer');
-      return payload(exchange, 'text/html; charset=utf-8', page);
-    }),
+    ...statusPageFiles().map(({ path, answer }) => privateEndpoint(path, answer)),
     privateEndpoint('/status.json', async (exchange) =>
-      payload(exchange, JSON_MEDIA_TYPE, `${JSON.stringify(toStatusJson(await readStatus()))}\n`),
+      payload(exchange, JSON_MEDIA_TYPE, `${toStatusJson(await readStatus(), invocation)}\n`),
     ),
-    asset('base.css', 'text/css; charset=utf-8'),
-    asset('status.css', 'text/css; charset=utf-8'),
-    asset('status.js', 'text/javascript; charset=utf-8'),
   ];
 }
 
@@ -71,15 +44,6 @@ function payload({ headers }: Exchange, mediaType: string, body: string): Payloa
   headers.push('cache-control', 'no-store', 'content-type', mediaType);
   headers.push('content-length', String(Buffer.byteLength(body)));
   return { status: 200, body };
-}
-
-function asset(name: string, mediaType: string): OpenEndpoint {
-  const body = readAsset(name);
-  const etag = entityTag(body);
-  return privateEndpoint(`/${name}`, (exchange) => {
-    exchange.headers.push('cache-control', 'no-cache');
-    return cachedPayload(exchange, { mediaType, etag, body });
-  });
 }
 
 const LOOPBACK = new BlockList();

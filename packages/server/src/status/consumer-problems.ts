@@ -35,6 +35,8 @@ export type Found = Pick<StatusProblem, 'message' | 'fix'> &
 export interface ConsumerRow extends Partial<Pick<StatusProblem, 'severity'>> {
   /** Stands beside the name of the consumer. */
   readonly row: string;
+  /** For the operator. Default: `userFix`. */
+  readonly fix?: string;
   readonly userFix: string;
 }
 

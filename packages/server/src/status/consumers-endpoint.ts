@@ -15,7 +15,6 @@ import { type PollingUser, scopeOf } from '../leads/access.ts';
 import { systemClock, toIso } from '../lib/clock.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Store } from '../store/store.ts';
-import { endOf, type Moment, notAllowedCause } from './consumer-problems.ts';
 import {
   type ConsumerSources,
   endedConsumerPages,
@@ -28,9 +27,10 @@ import { addTo, judge, MIN_BEHIND_MS, noCounts, toStatus } from './consumers.ts'
 import { toDeletedViewer, toViewerSource, type ViewerSource } from './coverage-pieces.ts';
 import type { InstanceMemory } from './instance.ts';
 import { readUserCoverage } from './lead-coverage.ts';
-import type { ConsumerStatus, ConsumersStatus } from './report.ts';
-import { conclude, findUrgent } from './rules.ts';
-import { agoOf, countOf, hostOf, inSentence, MAX_PENDING_LEADS, nameOf, pendingText } from './sentences.ts';
+import type { ConsumersStatus } from './report.ts';
+import { diagnoseRow } from './row-diagnosis.ts';
+import { conclude } from './rules.ts';
+import { countOf, hostOf, inSentence, MAX_PENDING_LEADS, nameOf } from './sentences.ts';
 
 /** Newest leads of imported history for which it is said who has them. */
 const MAX_HISTORY = 100;
@@ -74,7 +74,7 @@ export function createConsumersEndpoint(options: ConsumersEndpointOptions): Call
           name: status.name,
           tokenId: status.tokenId,
           isThisToken: status.tokenId === tokenId,
-          ...diagnosisOf(status, moment, isHeld),
+          ...diagnoseRow(status, moment, { isHeld, fixFor: 'user' }),
           firstPollAt: status.firstPollAt,
           lastPollAt: status.lastPollAt,
           lastStatus: status.lastStatus,
@@ -119,41 +119,6 @@ function hadScopeOf(ended: EndedConsumer, user: PollingUser): boolean {
   const [scope, now] = [scopeOf(ended.user), scopeOf(user)];
   return scope !== undefined && now !== undefined && includesScope(scope, now);
 }
-
-type RowDiagnosis = Pick<WireConsumer, 'level' | 'problem' | 'message' | 'fix'>;
-
-function diagnosisOf(consumer: ConsumerStatus, moment: Moment, isHeld: boolean): RowDiagnosis {
-  const urgent = findUrgent(consumer, moment);
-  if (urgent)
-    return { level: urgent.severity, problem: urgent.kind, message: urgent.row, fix: urgent.userFix };
-  const nothing = { problem: null, fix: null };
-  if (hostOf(consumer) !== null) {
-    const { state, hook } = consumer;
-    if (state === 'inactive') return { ...nothing, level: state, message: endOf(consumer) };
-    const lastAt = hook?.lastEventAt ?? null;
-    const verb = hook?.isAccepted ? 'sent' : 'last tried';
-    const sent = lastAt === null ? 'nothing sent yet' : `${verb} ${agoOf(moment, lastAt)}`;
-    const cause = notAllowedCause(consumer, moment);
-    const level = state === 'subscribed' || cause ? 'unknown' : 'good';
-    return { ...nothing, level, message: withPending(consumer, cause ? `${cause}; ${sent}` : sent) };
-  }
-  if (consumer.lastPollAt === null) {
-    const message = 'has not polled yet';
-    return { ...nothing, level: 'unknown', message: withPending(consumer, message) };
-  }
-  const ago = agoOf(moment, consumer.lastPollAt);
-  if (consumer.state === 'inactive') return { ...nothing, level: 'inactive', message: `last polled ${ago}` };
-  const polled = `polled ${ago}${isAnswered(consumer.lastStatus) ? '' : `, answered with ${consumer.lastStatus}`}`;
-  const message = isHeld
-    ? 'at once: holds a poll'
-    : `${consumer.hook?.isAllowed ? 'at once, by webhook: ' : ''}${polled}`;
-  return { ...nothing, level: 'good', message: withPending(consumer, message) };
-}
-
-const isAnswered = (status: number | null): boolean => status === 200 || status === 304;
-
-const withPending = ({ pendingLeads }: ConsumerStatus, message: string): string =>
-  pendingLeads === 0 ? message : `${pendingText(pendingLeads)}; ${message}`;
 
 /** Those with a problem first, then those behind, so that one of hundreds is seen. */
 function rankOf({ level, pendingSince }: WireConsumer, now: number): number {

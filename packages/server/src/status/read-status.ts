@@ -7,7 +7,6 @@ import { withTimeout } from '../lib/timeout.ts';
 import type { Store } from '../store/store.ts';
 import type { HookSources } from './consumer-hooks.ts';
 import { FAILING_LONG_S } from './consumer-problems.ts';
-import { toConsumerJson } from './consumer-states.ts';
 import { ConsumersReader, NO_CONSUMERS } from './consumers.ts';
 import type { InstanceMemory } from './instance.ts';
 import { CoverageReader, type CoverageReaderOptions } from './lead-coverage.ts';
@@ -72,16 +71,6 @@ function toReport(facts: Facts, { invocation, staleAfterMs }: StatusSources): St
   const { generatedAt, ...others } = facts;
   return { generatedAt, healthy, summary, good, note, problems, ...others };
 }
-
-/** What `/status.json` contains. */
-export const toStatusJson = (report: StatusReport): object => ({
-  ...report,
-  problems: report.problems.map(({ subjects: _, hasMoreSubjects: __, ...problem }) => problem),
-  consumers: report.consumers && {
-    ...report.consumers,
-    listed: report.consumers.listed.map(({ key: _, ...consumer }) => toConsumerJson(consumer)),
-  },
-});
 
 /** A part that fails or takes too long is missing; the others are there. */
 function createFactsReader(sources: StatusSources): () => Promise<Facts> {

@@ -68,11 +68,12 @@ const WARNINGS: readonly SenderProblem[] = ['intake-off', 'senders-expiring'];
 export function stateOf(
   sender: SenderStatus,
   moment: Pick<Facts, 'generatedAt'>,
+  fixFor: 'user' | 'operator' = 'user',
 ): Pick<WireSender, 'level' | 'message' | 'fix'> {
   const found = describeSender(sender, moment);
   if (found) {
     const level = sender.problems.every((problem) => WARNINGS.includes(problem)) ? 'warning' : 'error';
-    return { level, message: found.row, fix: found.userFix };
+    return { level, message: found.row, fix: fixFor === 'user' ? found.userFix : found.fix };
   }
   const { lastAcceptedAt, isRevoked, isInUse } = sender;
   const lead = lastAcceptedAt === null ? 'no lead yet' : `last lead ${agoOf(moment, lastAcceptedAt)}`;

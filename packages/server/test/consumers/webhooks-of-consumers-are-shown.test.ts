@@ -6,7 +6,7 @@ import { type ServiceOptions, startService, type TestService } from '../../../te
 import type { HookProgress } from '../../src/hooks/store.ts';
 import { terminal } from '../cli/terminal.ts';
 import { storedHook, subscribe, ZAPIER_URL } from '../hooks/support/hooks.ts';
-import { addClient, readPage, readStatus, writePolls } from '../status/support/status.ts';
+import { addClient, readStatus, readSystem, writePolls } from '../status/support/status.ts';
 import { iso } from './support/consumers.ts';
 
 const MINUTE_MS = 60_000;
@@ -86,7 +86,6 @@ describe('a consumer with a webhook subscription', () => {
     expect(report.hooks).toMatchObject({ active: 1, failing: 0, disabled: 0 });
     expect(report.problems).toEqual([]);
     expect(report.consumers?.listed).toMatchObject([{ tokenId: 'token-1', hook }]);
-    expect(await readPage(service)).toMatch(/data-label="Webhook">event <time [^>]+>3 min ago/);
   });
 
   it('that has several shows their number and the worst of them', async () => {
@@ -112,7 +111,7 @@ describe('a consumer with a webhook subscription', () => {
       ...{ hookHosts: null, hooks: { active: 1 } },
       consumers: { subscribed: 1, listed: [{ hook }] },
     });
-    expect(await readPage(off.service)).toContain('1 active, switched off (LEADTAP_HOOKS)');
+    expect((await readSystem(off.service))['Webhooks']).toBe('1 active, switched off (LEADTAP_HOOKS)');
     expect((await run('consumers --json')).stdout).toContain('"subscribed"');
     expect(JSON.parse((await off.run('consumers --json')).stdout)).toMatchObject([{ hook }]);
     expect(await status()).toMatchObject({ consumers: { subscribed: 1 } });
@@ -133,11 +132,7 @@ it('a token that has subscribed and has never polled is listed', async () => {
   expect((await run('consumers --stale 1s')).code).toBe(0);
   const report = await status();
   expect(report.consumers).toMatchObject({ active: 0, stale: 0, subscribed: 1, listed: [never] });
-  const page = await readPage(service);
-  expect(page).toContain('0 active, 1 subscribed');
-  expect(page).toMatch(
-    /Make<\/bdi> <strong class="badge subscribed">subscribed<\/strong>.+data-label="Last poll">never</,
-  );
+  expect(report.consumers?.listed).toMatchObject([{ level: 'unknown', message: 'has not polled yet' }]);
 });
 
 it('leads that wait for a token that has never polled are counted alike everywhere', async () => {
@@ -154,7 +149,6 @@ it('leads that wait for a token that has never polled are counted alike everywhe
   expect(JSON.parse((await run('consumers --json')).stdout)).toMatchObject([waiting]);
   expect((await run('consumers')).stdout).toMatch(/ 2 +never .+ (active|failing), /);
   expect((await status()).consumers).toMatchObject({ behind: 1, listed: [waiting] });
-  expect(await readPage(service)).toMatch(/data-label="Waiting">2, oldest 4\d s</);
   const shown = async (lead: string) => JSON.parse((await run(`leads show ${lead} --json`)).stdout).consumers;
   expect(await shown('first')).toEqual([
     { tokenId: 'token-1', name: null, userId: 'north-lead', state: 'waiting' },
@@ -220,9 +214,6 @@ describe('the status page', () => {
       },
     ]);
     expect(consumers?.listed.map(({ name }) => name)).toEqual(['B', 'C', 'A']);
-    const page = await readPage(service);
-    expect(page).toContain('status 502, 30 times <strong class="badge stale">disabled</strong>');
-    expect(page).toContain('no response <strong class="badge stale">failing</strong>');
   });
 
   it('reports them also if consumers are not recorded', async () => {

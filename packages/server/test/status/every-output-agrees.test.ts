@@ -8,6 +8,7 @@ import { writeFileSync } from 'node:fs';
 import type { Consumers } from '@leadtap/contract';
 import { issueToken } from 'leadtap';
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
+import { headlineOf } from '../../../console/src/status/headline.ts';
 import { type ManualClock, manualClock } from '../../../testing/harness/manual-clock.ts';
 import {
   keyFileOf,
@@ -18,12 +19,11 @@ import {
 import { type Receiver, startReceiver } from '../../../testing/integrations/hook-receiver.ts';
 import { loadSigningKeys } from '../../src/accounts/signing-keys.ts';
 import type { HookProgress, NewHook } from '../../src/hooks/store.ts';
-import type { StatusReport } from '../../src/status/report.ts';
 import { RULES } from '../../src/status/rules.ts';
 import { terminal } from '../cli/terminal.ts';
 import { iso, summary } from '../consumers/support/consumers.ts';
 import { storedHook, subscribe } from '../hooks/support/hooks.ts';
-import { addClient, readPage, readStatus, writePolls } from './support/status.ts';
+import { addClient, type ReadReport, readStatus, writePolls } from './support/status.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -959,7 +959,6 @@ const SITUATIONS: readonly Situation[] = [
 async function readAll({ clock, service, receiver }: World, env: Record<string, string> = {}) {
   await writePolls(service);
   const report = await readStatus(service);
-  const page = await readPage(service);
   const metrics = await (await fetch(service.metricsUrl)).text();
   const { host } = new URL(service.statusUrl);
   const doctor = await terminal().run('doctor --json', {
@@ -985,15 +984,9 @@ async function readAll({ clock, service, receiver }: World, env: Record<string, 
   return {
     report,
     delivery: checks.find(({ check }) => check === 'delivery')?.detail,
-    page: /<section class="summary".+?<\/section>/s.exec(page)?.[0] ?? '',
-    texts: [JSON.stringify(report), page, metrics, doctor.stdout].join('\n'),
+    texts: [JSON.stringify(report), metrics, doctor.stdout].join('\n'),
     outputs: {
       json: named(report.problems.map(({ kind, severity }) => [kind, severity])),
-      page: named(
-        [...page.matchAll(/class="finding (error|warning|unknown)" data-key="([a-z]+-[a-z-]+)"/g)].map(
-          ([, level, name]) => [name, level],
-        ),
-      ),
       gauge: named(
         [...metrics.matchAll(/^leadtap_problem\{name="([a-z-]+)",level="([a-z]+)"\} 1$/gm)].map(
           ([, name, level]) => [name, level],
@@ -1009,7 +1002,7 @@ async function readAll({ clock, service, receiver }: World, env: Record<string, 
 }
 
 /** The rows of a user are as in the report. Texts for users have no commands. */
-async function expectRows({ service }: World, report: StatusReport): Promise<void> {
+async function expectRows({ service }: World, report: ReadReport): Promise<void> {
   const headers = { authorization: `Bearer ${await service.token('boss', { tokenId: 'console' })}` };
   const response = await fetch(`${service.url}/automation/consumers`, { headers });
   // Where the user may not poll now, or consumers are not recorded.
@@ -1052,19 +1045,23 @@ describe('the outputs agree', () => {
     const service = await startService({ clock, env: { LEADTAP_HOOK_HOSTS: receiver.origin, ...env } });
     const world = new World(clock, receiver, service);
     await arrange(world);
-    const { report, delivery, page, texts, outputs, sentences } = await readAll(world, env);
+    const { report, delivery, texts, outputs, sentences } = await readAll(world, env);
     // A program that knows the id may delete the subscription.
     for (const { hook } of await world.service.store.hooks.list({ now: clock(), limit: 100 }))
       expect(texts).not.toContain(hook.id);
     if (report.database.reachable) await expectRows(world, report);
     const found = [...expected].sort();
-    expect(outputs).toEqual({ json: found, page: found, gauge: found, doctor: found });
+    expect(outputs).toEqual({ json: found, gauge: found, doctor: found });
     expect(sentences.doctor).toEqual(sentences.json);
     const hasErrors = expected.some((problem) => problem.endsWith(' error'));
     expect(report.healthy).toBe(healthy === undefined ? !hasErrors : healthy);
     const sentence = report.good ?? report.note ?? undefined;
     expect(delivery).toBe(sentence);
-    expect(page.includes('finding good'), 'green only if it is proven').toBe(report.good !== null);
+    const headline = headlineOf(report);
+    if (sentence !== undefined) expect(headline.text, 'the status page').toBe(sentence);
+    expect(headline.level === 'good', 'green only if it is proven').toBe(
+      report.good !== null && expected.length === 0,
+    );
     if (report.good !== null) expect(report.healthy).toBe(true);
     if (says) expect(report.summary).toMatch(says);
   });

@@ -50,6 +50,7 @@ describe('/status.json', () => {
         },
         listed: [
           JSON.stringify({
+            id: 'string',
             ...{ tokenId: 'string', name: null, userId: 'string', companyId: 'string', state: 'string' },
             ...{ tokenExpiresAt: 'string', firstPollAt: 'string' },
             ...{ lastPollAt: 'string', lastStatus: 'number', usualIntervalSeconds: null },
@@ -64,6 +65,7 @@ describe('/status.json', () => {
             ...{ tokenEnded: null, isAwaited: 'boolean', isUnrecorded: 'boolean', hook: null },
             last24h: ['null', '{"leads":"number","failed":"number"}'],
             problems: [],
+            ...{ level: 'string', message: 'string', fix: null },
           }),
         ],
       },
@@ -75,7 +77,7 @@ describe('/status.json', () => {
     expect(Object.keys(report)).toEqual([
       ...['generatedAt', 'healthy', 'summary', 'good', 'note', 'problems', 'version', 'startedAt'],
       ...['errors', 'untrustedProxy', 'database', 'leads', 'backup', 'redis', 'disk', 'consumers'],
-      ...['senders', 'hooks', 'hookHosts', 'refusals'],
+      ...['senders', 'hooks', 'hookHosts', 'refusals', 'system'],
     ]);
     expect(report.version).toBe(VERSION);
     expect(report.healthy).toBe(true);

@@ -1,11 +1,31 @@
 import type { TestService } from '../../../../testing/harness/service.ts';
-import type { StatusReport } from '../../../src/status/report.ts';
+import type { ConsumerStatus, ConsumersStatus, Refusal, StatusReport } from '../../../src/status/report.ts';
 
-export const readStatus = async ({ statusUrl }: Pick<TestService, 'statusUrl'>): Promise<StatusReport> =>
-  (await fetch(`${statusUrl}.json`)).json() as Promise<StatusReport>;
+/** In words, as the page shows it beside a name. */
+interface Row {
+  readonly level: string;
+  readonly message: string;
+  readonly fix: string | null;
+}
 
-export const readPage = async ({ statusUrl }: Pick<TestService, 'statusUrl'>, query = ''): Promise<string> =>
-  (await fetch(`${statusUrl}${query}`)).text();
+/** `/status.json`, which has in words what the page shows. */
+export interface ReadReport extends Omit<StatusReport, 'consumers' | 'refusals'> {
+  readonly consumers:
+    | (Omit<ConsumersStatus, 'listed'> & {
+        readonly hint: string | null;
+        readonly listed: readonly (ConsumerStatus & Row)[];
+      })
+    | null;
+  readonly refusals: readonly (Refusal & Pick<Row, 'message' | 'fix'>)[];
+  readonly system: readonly { readonly name: string; readonly text: string; readonly isBad?: boolean }[];
+}
+
+export const readStatus = async ({ statusUrl }: Pick<TestService, 'statusUrl'>): Promise<ReadReport> =>
+  (await fetch(`${statusUrl}.json`)).json() as Promise<ReadReport>;
+
+/** What the page says of the system. */
+export const readSystem = async (service: Pick<TestService, 'statusUrl'>): Promise<Record<string, string>> =>
+  Object.fromEntries((await readStatus(service)).system.map(({ name, text }) => [name, text]));
 
 /** A client with a named token of its own. */
 export async function addClient(service: TestService, userId: string, tokenId: string, name: string) {

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { manualClock } from '../../../../testing/harness/manual-clock.ts';
 import { startService } from '../../../../testing/harness/service.ts';
 import { terminal } from '../../cli/terminal.ts';
-import { readPage, readStatus } from '../../status/support/status.ts';
+import { readStatus, readSystem } from '../../status/support/status.ts';
 
 async function start() {
   const clock = manualClock();
@@ -18,11 +18,11 @@ async function start() {
 it('the last backup is that of `leadtap backup`; none is a hint and no problem', async () => {
   const { clock, service, run, record } = await start();
   expect(await readStatus(service)).toMatchObject({ backup: { lastAt: null }, problems: [] });
-  expect(await readPage(service)).toContain('none known; <code>leadtap backup FILE</code> makes one');
+  expect((await readSystem(service))['Last backup']).toBe('none known; `leadtap backup FILE` makes one');
   expect((await run('backup first.db')).code).toBe(0);
   clock.advance(3 * 3_600_000);
   expect((await readStatus(service)).backup).toEqual({ lastAt: '2026-03-02T09:30:00.000Z' });
-  expect(await readPage(service)).toMatch(/<dt>Last backup<\/dt><dd><time [^>]*>3 h ago/);
+  expect((await readSystem(service))['Last backup']).toBe('3 h ago');
   expect((await run('backup second.db')).code).toBe(0);
   expect((await readStatus(service)).backup).toEqual({ lastAt: '2026-03-02T12:30:00.000Z' });
   // One that fails is none.
