@@ -83,7 +83,7 @@ async function sendFailing(row: CallerEndpoint, failing: ReadonlySet<Check>): Pr
   const token = await tokenWith(service(), userId, [failing.has('scope') ? OTHER_SCOPE[scope] : scope]);
   const length = failing.has('size') ? (row.body?.maxBytes ?? 0) + 1 : 2;
   const head = requestText(
-    `${failing.has('method') ? 'PATCH' : methodOf(row)} ${targetOf(row)} HTTP/1.1`,
+    `${failing.has('method') ? 'PUT' : methodOf(row)} ${targetOf(row)} HTTP/1.1`,
     ...(failing.has('host') ? [] : ['Host: leads.test']),
     `Authorization: Bearer ${failing.has('token') ? 'bad' : token}`,
     ...(row.body ? [`Content-Type: ${failing.has('type') ? 'text/plain' : 'application/json'}`] : []),
