@@ -124,8 +124,8 @@ describe('Connect', () => {
   });
 
   it('says that the steps could not be loaded, and loads them again', async () => {
-    const page = await openTab(service(), 'Overview', { expectedErrors: /platforms/ });
-    await page.route('**/platforms-*.json', (route) => route.abort(), { times: 1 });
+    const page = await openTab(service(), 'Overview', { expectedErrors: /texts-/ });
+    await page.route('**/texts-*.json', (route) => route.abort(), { times: 1 });
     await page.getByRole('navigation').getByRole('link', { name: 'Connect' }).click();
     await page.getByRole('main').getByRole('link', { name: 'Zapier' }).click();
     await page.getByText('The steps could not be loaded.').waitFor();

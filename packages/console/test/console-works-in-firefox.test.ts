@@ -72,6 +72,6 @@ describe('the main paths in Firefox', () => {
     await service.poll('boss');
     await service.service.recorder?.flush();
     const page = await openPage(service.statusUrl, { browser });
-    await page.getByRole('rowheader').first().waitFor();
+    await page.getByRole('region', { name: 'Leads out' }).getByRole('listitem').first().waitFor();
   });
 });
