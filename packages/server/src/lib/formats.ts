@@ -1,5 +1,4 @@
 /** Times and quantities as people read them, in English and UTC. */
-import { toIso } from './clock.ts';
 
 const UNITS = [
   { name: 'day', plural: 'days', seconds: 86_400 },
@@ -37,12 +36,4 @@ const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
 export function formatDay(ms: number): string {
   const date = new Date(ms);
   return `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]}`;
-}
-
-/** `16 Nov 05:41:07 UTC`, with the year if it is another one. */
-export function formatTime(ms: number, now: number): string {
-  const year = new Date(ms).getUTCFullYear();
-  const day = formatDay(ms);
-  const dayAndYear = year === new Date(now).getUTCFullYear() ? day : `${day} ${year}`;
-  return `${dayAndYear} ${toIso(ms).slice(11, 19)} UTC`;
 }

@@ -1,9 +1,10 @@
 /** `/status.json`: the facts, and in words what the status page shows of them. */
 import { formatBytes, formatCount } from '../lib/formats.ts';
 import { toConsumerJson } from './consumer-states.ts';
-import type { ConsumersStatus, Refusal, StatusReport } from './report.ts';
+import type { ConsumersStatus, Refusal, SenderStatus, StatusReport } from './report.ts';
 import { diagnoseRow } from './row-diagnosis.ts';
 import { LOW_FREE_BYTES } from './rules.ts';
+import { listFields } from './sender-problems.ts';
 import { stateOf } from './senders-endpoint.ts';
 import { agoOf, fixOf, nameOf } from './sentences.ts';
 
@@ -32,7 +33,10 @@ const toObject = (report: StatusReport): object => ({
   },
   senders: report.senders && {
     ...report.senders,
-    listed: report.senders.listed.map((sender) => ({ ...sender, ...stateOf(sender, report, 'operator') })),
+    listed: report.senders.listed.map((sender) => {
+      const state = stateOf(sender, report, 'operator');
+      return { ...sender, ...state, message: `${state.message}${questionsOf(sender)}` };
+    }),
   },
   refusals: report.refusals.map((refusal) => ({
     ...refusal,
@@ -41,6 +45,10 @@ const toObject = (report: StatusReport): object => ({
   })),
   system: [...systemFacts(report)],
 });
+
+/** The page is private: alerts and users do not have them. */
+const questionsOf = ({ refused }: SenderStatus): string =>
+  refused === null || refused.questions.length === 0 ? '' : `: ${listFields(refused.questions)}`;
 
 /** What to know about the list of consumers. Null: nothing. */
 function hintOf({ recorded, listed, active, stale, inactive, subscribed }: ConsumersStatus): string | null {
