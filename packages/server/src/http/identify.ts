@@ -1,6 +1,7 @@
 /** Finds out who sends a request, by its token (401), and runs the checks of `authorize.ts`. */
 import type { IncomingMessage } from 'node:http';
 import { PROBLEMS, type ProblemCode } from '@leadtap/contract';
+import { TokenVerificationUnavailableError } from '../accounts/external-tokens.ts';
 import type { TokenScope, VerifiedToken } from '../accounts/records.ts';
 import type { VerifyToken } from '../accounts/tokens.ts';
 import { type PollingUser, seeSameLeads } from '../leads/access.ts';
@@ -49,10 +50,10 @@ export interface CallerRule<Account extends CurrentAccount = CurrentAccount>
   extends IdentificationOptions,
     AccessRule {
   readonly accounts: Accounts<Account>;
-  /** The token in the URL, if the endpoint accepts one there. URLs are written to logs, so the token must not read leads. */
+  /** The token in the URL, if the endpoint knows one there. URLs are written to logs, so the token must not read leads. */
   readonly urlTokenOf?: (request: IncomingMessage) => string | undefined;
-  /** What to do about a request without a token, if it is not the usual. */
-  readonly missingTokenDetail?: (request: IncomingMessage) => string | undefined;
+  /** Tokens in the URL are not accepted now, and this says what to do. */
+  readonly urlTokensOff?: string | undefined;
 }
 
 export interface Identification<Account extends CurrentAccount = CurrentAccount> {
@@ -66,7 +67,7 @@ export interface Identification<Account extends CurrentAccount = CurrentAccount>
 export function createIdentification<Account extends CurrentAccount>(
   rule: CallerRule<Account>,
 ): Identification<Account> {
-  const { accounts, verifyToken, scope, urlTokenOf, missingTokenDetail, clock = systemClock } = rule;
+  const { accounts, verifyToken, scope, urlTokenOf, urlTokensOff, clock = systemClock } = rule;
   const { failedTokens = new MemoryLimiter(FAILED_TOKEN_POLICIES, clock) } = rule;
 
   /** The token of the request, with a valid signature. */
@@ -74,13 +75,12 @@ export function createIdentification<Account extends CurrentAccount>(
     const { request } = exchange;
     const { authorization } = request.headers;
     const urlToken = authorization === undefined ? urlTokenOf?.(request) : undefined;
-    if (urlToken !== undefined) return authenticateUrl(urlToken, exchange);
+    if (urlToken !== undefined)
+      return urlTokensOff === undefined
+        ? authenticateUrl(urlToken, exchange)
+        : refuseUrl(urlToken, urlTokensOff);
     const credentials = parseAuthorization(authorization);
-    if (credentials === undefined)
-      throw tokenMissing(
-        authorization,
-        authorization === undefined ? missingTokenDetail?.(request) : undefined,
-      );
+    if (credentials === undefined) throw tokenMissing(authorization);
     return verify(credentials.token, exchange);
   }
 
@@ -89,6 +89,22 @@ export function createIdentification<Account extends CurrentAccount>(
     if (credentials === undefined) throw tokenMissing();
     const token = await verify(credentials.token, exchange);
     return hasTokenScope(token, 'leads:read') ? rejectToken('token-invalid', exchange.address) : token;
+  }
+
+  /**
+   * The answer is that of a request without a token, whatever the token is: so no failure is counted. The problem has the token only
+   * if it would be accepted in the URL, so that the status page can say what its sender loses.
+   */
+  async function refuseUrl(urlToken: string, detail: string): Promise<never> {
+    let token: VerifiedToken | undefined;
+    try {
+      const verified = await verifyToken(urlToken);
+      if (verified.kind !== 'invalid') token = verified.token;
+    } catch (error) {
+      if (!(error instanceof TokenVerificationUnavailableError)) throw error;
+    }
+    const canSend = token && hasTokenScope(token, 'leads:write') && !hasTokenScope(token, 'leads:read');
+    throw challenge('token-missing', { token: canSend ? token : undefined }, detail);
   }
 
   function verify(token: string | undefined, exchange: Exchange): VerifiedToken | Promise<VerifiedToken> {
@@ -184,8 +200,8 @@ export async function readVerified<Account extends CurrentAccount, Result>(
 type RefusedToken = Pick<ProblemParts, 'token' | 'unverifiedToken'>;
 type TokenProblem = Extract<ProblemCode, `token-${string}`>;
 
-const tokenMissing = (authorization = '', detail?: string): ProblemError =>
-  challenge('token-missing', {}, JWT_ALONE.test(authorization) ? WITHOUT_SCHEME : detail);
+const tokenMissing = (authorization = ''): ProblemError =>
+  challenge('token-missing', {}, JWT_ALONE.test(authorization) ? WITHOUT_SCHEME : undefined);
 
 function challenge(
   code: TokenProblem,

@@ -19,7 +19,7 @@ export interface ProblemParts {
   readonly headers?: HeaderValues & { readonly connection?: 'close' };
   /** For the log, never for the client. */
   readonly cause?: unknown;
-  /** The revoked or expired token, for the status page, never for the client. */
+  /** The token that was refused, with a valid signature, for the status page, never for the client. */
   readonly token?: VerifiedToken | undefined;
   /** What an invalid token says that names a key which is not known here. Anybody can have written it. */
   readonly unverifiedToken?: VerifiedToken | undefined;

@@ -133,9 +133,8 @@ export function createIntakeEndpoint(
     scope: 'leads:write',
     limiter,
     rateLimitDetail: RATE_LIMIT_DETAIL,
-    ...(options.acceptsUrlTokens
-      ? { urlTokenOf }
-      : { missingTokenDetail: (request) => urlTokenOf(request) && URL_TOKENS_OFF }),
+    urlTokenOf,
+    urlTokensOff: options.acceptsUrlTokens ? undefined : URL_TOKENS_OFF,
   });
 
   /** Throws 429. The headers have the state after the last call. */

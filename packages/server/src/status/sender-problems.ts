@@ -140,6 +140,12 @@ function hintOf(sender: SenderStatus, code: ProblemCode, fields: readonly string
   // Without its service, the command cannot be named.
   if (code === 'no-contact' && sender.source !== null) return contactHint(sender);
   switch (code) {
+    case 'token-missing':
+      return {
+        fix: 'Its token is in the address: set `LEADTAP_INTAKE=urls` and start the service again, or let the sender send it in the header `Authorization`.',
+        userFix:
+          'Its token is in the address: send it in the header `Authorization`, or ask the operator to accept tokens in addresses.',
+      };
     case 'token-expired':
       return {
         fix: `Its token has expired. Put a new one into the sender: ${issueCommand(sender)}.`,

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { Senders } from '@leadtap/contract/schemas';
+import type { TokenScope } from 'leadtap';
 import { Errors } from 'typebox/value';
 import { expect, it, vi } from 'vitest';
 import {
@@ -10,6 +11,7 @@ import {
   tokenWith,
 } from '../../../testing/harness/intake.ts';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
+import { expectProblem } from '../../../testing/harness/problem.ts';
 import type { TestService } from '../../../testing/harness/service.ts';
 import type { SenderRecorder } from '../../src/intake/sender-recorder.ts';
 import { terminal } from '../cli/terminal.ts';
@@ -143,6 +145,42 @@ it('a token that was refused with 401 counts if it has expired, or was issued he
     'expired token-expired',
     'revoked token-revoked',
   ]);
+});
+
+it('a token in the address, where none is accepted, counts if it was issued here and would be accepted there', async () => {
+  const clock = manualClock();
+  const service = await startIntake({ clock });
+  const times = { issuedAt: clock(), expiresAt: clock() + DAY_MS };
+  const tokenOf = async (id: string, scopes: readonly TokenScope[], expiresInMs = DAY_MS) => {
+    if (id !== 'made up')
+      await service.store.recordTokens([{ id, userId: 'boss', name: id, ...times, scopes: [...scopes] }]);
+    return service.token('boss', { tokenId: id, expiresInMs, scopes });
+  };
+  const form = await tokenOf('form', ['leads:write']);
+  const tokens = [
+    ...[form, await tokenOf('made up', ['leads:write']), await tokenOf('old', ['leads:write'], 1000)],
+    ...[await tokenOf('reads', ['leads:read']), await tokenOf('both', ['leads:read', 'leads:write'])],
+    ...[`${form}x`, 'x', ''],
+  ];
+  clock.advance(2000);
+  for (const token of tokens) {
+    const address = `${service.url}/leads?access_token=${token}`;
+    const headers = { 'content-type': 'application/json' };
+    const answer = await fetch(address, { method: 'POST', headers, body: JSON.stringify(LEAD) });
+    const { detail } = await expectProblem(answer, 'token-missing');
+    expect(detail).toContain('`LEADTAP_INTAKE=urls`');
+  }
+  await recorderOf(service).flush();
+  const found = await sendersOf(service);
+  expect(found.map(({ tokenId, lastRefusal }) => `${tokenId} ${lastRefusal?.code}`).sort()).toEqual([
+    'form token-missing',
+    'old token-missing',
+  ]);
+  const [sender] = found;
+  expect(sender).toMatchObject({ accepted30d: 0, refused30d: 1, level: 'error' });
+  expect(sender?.fix).toMatch(/^Its token is in the address: send it in the header `Authorization`/);
+  expect(await service.store.refusedLeads.list({ limit: 9 })).toEqual([]);
+  expect(await service.leads('boss')).toEqual([]);
 });
 
 /** A name, and whether it is shown. */

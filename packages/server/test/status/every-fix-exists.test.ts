@@ -248,6 +248,14 @@ describe('what the status page tells to do', () => {
     expect(describeSender(one, facts())?.userFix).toMatch(/in its answers\. Ask the operator for a token/);
   });
 
+  it('names the setting that accepts tokens in addresses', () => {
+    const { problems } = diagnose(withSender(refused('token-missing', [])));
+    const fix = problems.find(({ kind }) => kind === 'leads-refused')?.fix;
+    expect(fix).toMatch(
+      /^Its token is in the address: set `LEADTAP_INTAKE=urls` and start the service again, or/,
+    );
+  });
+
   it('names requests that are kept and those that are not apart', () => {
     const one = keptOf(refused('invalid-lead', ['telefon']));
     const both = { ...one, refused: one.refused && { ...one.refused, unkept: 2, unkeptAt: YESTERDAY } };

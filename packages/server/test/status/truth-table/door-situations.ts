@@ -18,6 +18,12 @@ const postRefused = async (world: World, vorname = 'Ada'): Promise<void> =>
 const postAccepted = async (world: World): Promise<void> =>
   expect((await world.post([{ firstName: 'Ben' }], await formOf(world))).status).toBe(201);
 
+const postToAddress = async (world: World): Promise<number> => {
+  const address = `${world.service.url}/leads?access_token=${await formOf(world)}`;
+  const headers = { 'content-type': 'application/json' };
+  return (await fetch(address, { method: 'POST', headers, body: '{"firstName":"Ada"}' })).status;
+};
+
 export const DOOR_SITUATIONS: readonly Situation[] = [
   {
     name: 'refused at the door: a body that is no JSON, then a lead of another person is accepted',
@@ -185,6 +191,31 @@ export const DOOR_SITUATIONS: readonly Situation[] = [
       senders: { form: 'error: 0 accepted, 1 refused: invalid-lead vorname' },
       alerts: [
         'error: form (user boss): 1 request was refused and is not kept, the last one 2 min ago, with 422 invalid-lead: vorname.',
+      ],
+    },
+  },
+  {
+    name: 'refused at the door: tokens in addresses are accepted no more',
+    env: { LEADTAP_INTAKE: 'urls' },
+    async setUp(world) {
+      const make = await world.established('make');
+      expect(await postToAddress(world)).toBe(201);
+      await make.polls(2);
+      world.env = { LEADTAP_INTAKE: 'on' };
+      await world.restart(1000);
+      for (const status of [401, 401]) expect(await postToAddress(world)).toBe(status);
+      await make.polls(2);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      summary:
+        'form (user boss): 2 requests were refused and are not kept, the last one 2 min ago, with 401 token-missing.',
+      problems: ['leads-refused error'],
+      consumers: { make: 'active good' },
+      senders: { form: 'error: 1 accepted, 2 refused: token-missing ' },
+      alerts: [
+        'error: form (user boss): 2 requests were refused and are not kept, the last one 2 min ago, with 401 token-missing.',
       ],
     },
   },
