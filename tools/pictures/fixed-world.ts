@@ -1,4 +1,4 @@
-/** Loaded before the demo with `--import`: the same time and the same leads in each run, and the output of a terminal. */
+/** Loaded before the demo with `--import`: the same time and the same old leads in each run, and the output of a terminal. */
 import { ServerResponse } from 'node:http';
 import process from 'node:process';
 

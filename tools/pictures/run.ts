@@ -2,6 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import process from 'node:process';
 import { setInterval as every } from 'node:timers/promises';
+import { CLIENT_HEADER, CONSOLE_CLIENT } from '@leadtap/contract';
 import { launchChromium } from '../../packages/testing/browser/chromium.ts';
 import { LOOKS } from '../../packages/testing/browser/looks.ts';
 import { type Demo, readDemoScreen, startDemo } from './demo.ts';
@@ -12,9 +13,7 @@ const IMAGES = new URL('../../../../../docs/images/', import.meta.url);
 const print = (text: string) => process.stdout.write(`${text}\n`);
 
 /** So many new leads are shown. */
-const LEADS = 5;
-/** Ada, Ben, Cleo and Dan poll; Zoe does not exist. */
-const POLLING = 4;
+const LEADS = 3;
 const TOKEN = /eyJ[\w-]+\.[\w-]+\.[\w-]+/g;
 
 /** What the demo prints. Tokens are shortened. */
@@ -26,26 +25,9 @@ async function drawDemo(): Promise<void> {
   print('docs/images/demo-terminal.svg');
 }
 
+/** As the console does, so that it is no consumer: the pages show the automations of the demo only. */
 const requestLeads = (url: string, token: string): Promise<Response> =>
-  fetch(url, { headers: { authorization: `Bearer ${token}` } });
-
-/** Programs that poll while the pictures are taken, so that the status page has consumers. */
-async function poll({ baseUrl, callers }: Demo, signal: AbortSignal): Promise<void> {
-  const next = new Map(
-    callers.slice(0, POLLING).map(({ token }) => [token, `${baseUrl}/automation/new-leads`]),
-  );
-  try {
-    for await (const _ of every(2000, undefined, { signal }))
-      for (const [token, url] of next) {
-        const response = await requestLeads(url, token);
-        await response.arrayBuffer();
-        const [, link] = /<([^>]+)>/.exec(response.headers.get('link') ?? '') ?? [];
-        if (link) next.set(token, link);
-      }
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
-}
+  fetch(url, { headers: { authorization: `Bearer ${token}`, [CLIENT_HEADER]: CONSOLE_CLIENT } });
 
 /** Resolves when so many new leads have arrived. */
 async function untilNewLeads(count: number, { baseUrl, callers }: Demo): Promise<void> {
@@ -53,7 +35,8 @@ async function untilNewLeads(count: number, { baseUrl, callers }: Demo): Promise
   // By the clock of the demo.
   const { headers } = await requestLeads(`${baseUrl}/automation/new-leads?limit=1`, token);
   const since = new Date(headers.get('date') ?? '').toISOString();
-  for await (const _ of every(500)) {
+  // Seldom, so that the console has no reason to say how many requests are left.
+  for await (const _ of every(3000)) {
     const response = await requestLeads(`${baseUrl}/automation/new-leads?since=${since}`, token);
     const leads: unknown = await response.json();
     if (Array.isArray(leads) && leads.length >= count) return;
@@ -73,14 +56,9 @@ async function takeAll(demo: Demo): Promise<void> {
 
 async function drawPages(): Promise<void> {
   const demo = await startDemo();
-  const ending = new AbortController();
   try {
-    const polling = poll(demo, ending.signal);
-    await Promise.race([takeAll(demo), polling]);
-    ending.abort();
-    await polling;
+    await takeAll(demo);
   } finally {
-    ending.abort();
     await demo.stop();
   }
 }

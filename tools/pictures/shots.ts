@@ -14,6 +14,11 @@ interface Shot {
 const openTab = (page: Page, tab: string) =>
   page.getByRole('navigation').getByRole('link', { name: tab, exact: true }).click();
 
+async function openLeads(page: Page): Promise<void> {
+  await openTab(page, 'Leads');
+  await page.getByText('live', { exact: true }).waitFor();
+}
+
 const SHOTS: readonly Shot[] = [
   {
     name: 'console-overview',
@@ -21,12 +26,23 @@ const SHOTS: readonly Shot[] = [
     show: (page) => page.locator('.consumer').first().waitFor(),
   },
   {
-    name: 'console-leads',
+    name: 'console-overview-log',
+    screen: 'desktop',
     show: async (page) => {
-      await openTab(page, 'Leads');
-      await page.getByText('live', { exact: true }).waitFor();
+      await page.getByRole('link', { name: 'Web form', exact: true }).click();
+      await page.getByRole('button', { name: '422' }).click();
+      await page.getByText('What to do', { exact: true }).waitFor();
     },
   },
+  {
+    name: 'console-leads',
+    screen: 'desktop',
+    show: async (page) => {
+      await openLeads(page);
+      await page.locator('.who-has .chip').first().waitFor();
+    },
+  },
+  { name: 'console-leads', screen: 'phone', show: openLeads },
   {
     name: 'console-explore',
     screen: 'desktop',
