@@ -210,6 +210,8 @@ function fieldsHint({ source }: SenderStatus, fields: readonly string[]): string
       ? `${listFields(places)}: it does not exist, or lies outside the access level of the user.`
       : undefined,
   ].filter((hint) => hint !== undefined);
+  if (hints.length === 0 && source !== null && fields.length === 0)
+    return 'The body is not a new submission, or has no answer. Switch off other events in the form service: only new submissions are leads.';
   return hints.join(' ') || 'The body is not 1 to 1,000 leads with content: correct what the sender sends.';
 }
 

@@ -1,5 +1,6 @@
 import type { Attempt, Consumers, Senders } from '@leadtap/contract';
 import { AttemptLog } from '@leadtap/contract/schemas';
+import { issueToken } from 'leadtap';
 import { Errors } from 'typebox/value';
 import { expect, it, vi } from 'vitest';
 import { sendLeads, startIntake } from '../../../testing/harness/intake.ts';
@@ -128,6 +129,25 @@ it('a sender: leads that came in, and what was refused, with the names of fields
     headers: { authorization: `Bearer ${other}` },
   });
   expect(denied.status).toBe(404);
+});
+
+it('an event of a form service that is no submission: what to do', async () => {
+  const service = await startIntake();
+  const token = await issueToken(service.service.keys, {
+    ...{ userId: 'boss', tokenId: 'web', scopes: ['leads:write'], source: { name: 'calendly', map: {} } },
+    ...{ issuedAt: Date.now() - 1000, expiresAt: Date.now() + 3_600_000 },
+  });
+  const response = await fetch(`${service.url}/leads`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: '{"event":"invitee.canceled","payload":{}}',
+  });
+  expect(response.status).toBe(422);
+  const { senders } = await get<Senders>(service, 'senders');
+  const [refused] = await logOf(service, `senders/${senders[0]?.id}/log`);
+  expect(refused?.fix).toMatch(
+    /^The body is not a new submission, or has no answer. Switch off other events/,
+  );
 });
 
 it('what a receiver answered and was not written before an erasure is not written after it', async () => {
