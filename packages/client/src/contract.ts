@@ -210,11 +210,11 @@ export interface Attempt {
   readonly firstAt: string;
   /** How many equal attempts in a row this entry is. */
   readonly times: number;
-  /** `leads`: leads were sent, announced or received. `empty`: polls without new leads between two others. `refused`: answered with 4xx, or by a webhook with anything but 2xx. `failed`: answered with 5xx, or the webhook did not answer. `recovered`: the first success after that, without leads. */
+  /** `leads`: leads were sent, announced or received. `empty`: polls without new leads between two others. `refused`: answered with 4xx, or by a webhook with anything but 2xx. `failed`: answered with 5xx, the webhook did not answer, or the client closed the connection before all leads of a poll had arrived. `recovered`: the first success after that, without leads. */
   readonly kind: 'leads' | 'empty' | 'refused' | 'failed' | 'recovered';
   /** The status of the answer. Null: there was none, or there were several. */
   readonly status: number | null;
-  /** The code of the problem, such as `token-expired`. */
+  /** The code of the problem, such as `token-expired`; `client-closed-request`: the client closed the connection before all leads of a poll had arrived. */
   readonly code: string | null;
   /** The number of leads that were new to it; if it had all of them, of all that were sent. 0 if a webhook was told to poll. */
   readonly leads: number;
@@ -228,7 +228,7 @@ export interface Attempt {
   readonly heldMs: number | null;
   /** Of a webhook that failed: the first 200 bytes that its receiver answered, if they are text, or that it did not answer. Written by others: do not trust it. */
   readonly reason: string | null;
-  /** When a webhook that failed is tried again, if there is no new lead before. */
+  /** When a webhook that failed is tried again, if there is no new lead before. Only its newest entry has it, until then. */
   readonly nextTryAt: string | null;
   /** Of a refused sender: the names of the fields with an error, at most 20, never their values. */
   readonly fields: readonly string[];

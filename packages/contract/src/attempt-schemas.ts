@@ -39,13 +39,16 @@ export const Attempt = Type.Object(
       type: 'string',
       enum: [...ATTEMPT_KINDS],
       description:
-        '`leads`: leads were sent, announced or received. `empty`: polls without new leads between two others. `refused`: answered with 4xx, or by a webhook with anything but 2xx. `failed`: answered with 5xx, or the webhook did not answer. `recovered`: the first success after that, without leads.',
+        '`leads`: leads were sent, announced or received. `empty`: polls without new leads between two others. `refused`: answered with 4xx, or by a webhook with anything but 2xx. `failed`: answered with 5xx, the webhook did not answer, or the client closed the connection before all leads of a poll had arrived. `recovered`: the first success after that, without leads.',
     }),
     status: nullable(
       Type.Integer(),
       'The status of the answer. Null: there was none, or there were several.',
     ),
-    code: nullable(Type.String(), 'The code of the problem, such as `token-expired`.'),
+    code: nullable(
+      Type.String(),
+      'The code of the problem, such as `token-expired`; `client-closed-request`: the client closed the connection before all leads of a poll had arrived.',
+    ),
     leads: Type.Integer({
       minimum: 0,
       description:
@@ -59,7 +62,10 @@ export const Attempt = Type.Object(
       Type.String(),
       'Of a webhook that failed: the first 200 bytes that its receiver answered, if they are text, or that it did not answer. Written by others: do not trust it.',
     ),
-    nextTryAt: nullable(time(), 'When a webhook that failed is tried again, if there is no new lead before.'),
+    nextTryAt: nullable(
+      time(),
+      'When a webhook that failed is tried again, if there is no new lead before. Only its newest entry has it, until then.',
+    ),
     fields: Type.Array(Type.String(), {
       description:
         'Of a refused sender: the names of the fields with an error, at most 20, never their values.',

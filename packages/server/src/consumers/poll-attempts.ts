@@ -1,6 +1,6 @@
 /** The polls of a consumer that mean something: leads, refusals, failures, and the first success after them. */
 import { addAttempt, attempt, isFailure, NO_FACTS, type PendingAttempt } from '../attempts/merge-attempts.ts';
-import type { Attempt } from '../attempts/store.ts';
+import { type Attempt, CLIENT_CLOSED_REQUEST_CODE } from '../attempts/store.ts';
 import { laterOf } from '../lib/clock.ts';
 import type { EndedPoll, PollFacts } from '../poll/store.ts';
 import type { ConsumerPosition, PollAttempt, PollSummary } from './store.ts';
@@ -25,6 +25,11 @@ const RATE_LIMITED = 429;
 /** After the poll was counted. Nearly all polls have no leads. */
 export function addPollAttempt(entry: PollAttempts, poll: EndedPoll): void {
   const { at, status, page } = poll;
+  if (page?.isInterrupted && page.leads.count > 0) {
+    const answered = status === DISCONNECTED ? null : status;
+    add(entry, { ...toAttempt(entry, 'failed', at, answered, poll), code: CLIENT_CLOSED_REQUEST_CODE });
+    return;
+  }
   if (status === DISCONNECTED) return;
   if (status >= 400) addRefusal(entry, at, status, poll);
   else if (page?.isSent && page.leads.count > 0) {
@@ -64,7 +69,7 @@ const toAttempt = (
   { polls }: PollAttempts,
   kind: Attempt['kind'],
   at: number,
-  status: number,
+  status: number | null,
   { code, durationMs, heldMs }: PollFacts,
   sent = NO_LEADS,
 ): PendingPoll => ({
@@ -87,8 +92,9 @@ const toAttempt = (
   createdAt: sent.createdAt,
 });
 
-const isEndedBySuccess = (last: Pick<Attempt, 'kind' | 'status'>): boolean =>
-  isFailure(last) && last.status !== RATE_LIMITED;
+/** A client that has disconnected has `lastStatus` 200 or 499, so only the memory would know of it. */
+const isEndedBySuccess = (last: Pick<Attempt, 'kind' | 'status' | 'code'>): boolean =>
+  isFailure(last) && last.status !== RATE_LIMITED && last.code !== CLIENT_CLOSED_REQUEST_CODE;
 
 const hasFailed = ({ lastStatus }: ConsumerPosition): boolean =>
   lastStatus >= 400 && lastStatus !== DISCONNECTED && lastStatus !== RATE_LIMITED;

@@ -241,7 +241,7 @@ function feedLagMs({ query, page }: PollPayload): number | undefined {
 /** What the recorder of consumers needs to know about a request. */
 export function toEndedPoll(
   ended: Pick<Exchange, 'status' | 'request' | 'isComplete'> & FactsOfExchange,
-  payload: Pick<PollPayload, 'page' | 'query'> | undefined,
+  payload: Pick<PollPayload, 'status' | 'page' | 'query'> | undefined,
   at: number,
 ): EndedPoll {
   const { status, request, isComplete } = ended;
@@ -250,9 +250,18 @@ export function toEndedPoll(
   const { query } = payload;
   const { scope, readAt, leads } = payload.page;
   // A 304 sends no body: its tag may be from a HEAD. If it is from a GET, that one was recorded.
-  const isSent = status === 200 && request.method === 'GET' && isComplete;
+  const hasBody = payload.status === 200 && request.method === 'GET';
+  const isSent = hasBody && status === 200 && isComplete;
   const isFull = leads.count >= query.limit;
-  const page = { scope, since: query.since, readAt, leads, isFull, isSent };
+  const page = {
+    scope,
+    since: query.since,
+    readAt,
+    leads,
+    isFull,
+    isSent,
+    isInterrupted: hasBody && !isSent,
+  };
   return { at, status, page, code, durationMs, heldMs };
 }
 

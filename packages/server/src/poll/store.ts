@@ -124,6 +124,8 @@ export interface EndedPoll extends PollFacts {
     readonly isFull: boolean;
     /** The client got the whole body. */
     readonly isSent: boolean;
+    /** The client disconnected before it got the whole body. A HEAD and a 304 have none. */
+    readonly isInterrupted: boolean;
   };
 }
 

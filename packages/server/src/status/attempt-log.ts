@@ -2,7 +2,7 @@
 import type { Attempt as WireAttempt } from '@leadtap/contract';
 import { isFailure, NO_FACTS } from '../attempts/merge-attempts.ts';
 import { type Attempt, type AttemptStore, senderIdOf } from '../attempts/store.ts';
-import { toIso, toIsoOrNull } from '../lib/clock.ts';
+import { MAX_CLOCK_SKEW_MS, toIso, toIsoOrNull } from '../lib/clock.ts';
 import { attemptFix, attemptMessage } from './attempt-sentences.ts';
 import { type ListedConsumer, publicIdOf } from './consumer-states.ts';
 import type { SenderStatus } from './report.ts';
@@ -46,11 +46,15 @@ export async function readLog(
   const listed = await store.list({ ...subject, before, limit: limit + 1 });
   const { attempts, newer } = listed;
   const shown = attempts.slice(0, limit).filter(({ kind }) => kind !== 'empty');
+  // Entries of the future are from before the clock was set back.
+  const current = newer ? [] : attempts.filter(({ at }) => at <= now + MAX_CLOCK_SKEW_MS);
+  const hasNextTry = (one: Attempt): boolean =>
+    one.nextTryAt !== null && one.nextTryAt > now && current.find(({ host }) => host === one.host) === one;
   const isShown = ({ at }: Attempt): boolean => before === undefined || at < before;
   return [...shown, ...emptyPolls(attempts, newer ?? endOfLog(subject, before)).filter(isShown)]
     .sort((a, b) => b.at - a.at)
     .slice(0, limit)
-    .map((one) => toWire(one, subject, now));
+    .map((one) => toWire(hasNextTry(one) ? one : { ...one, nextTryAt: null }, subject, now));
 }
 
 /** Where the next attempt would be. */

@@ -1,6 +1,6 @@
 /** The sentences of a log. */
 import { PROBLEMS, type ProblemCode } from '@leadtap/contract';
-import type { Attempt } from '../attempts/store.ts';
+import { type Attempt, CLIENT_CLOSED_REQUEST_CODE } from '../attempts/store.ts';
 import { formatDuration } from '../lib/formats.ts';
 import { HOOK_FIXES } from './consumer-problems.ts';
 import type { SenderStatus } from './report.ts';
@@ -27,6 +27,7 @@ export function attemptMessage(attempt: Attempt, now: number): string {
 
 /** `401 the access token has expired`, `503 from hooks.zapier.com` */
 function failureOf({ status, code, host, fields }: Attempt): string {
+  if (code === CLIENT_CLOSED_REQUEST_CODE) return 'the connection was closed before all leads had arrived';
   const title = problemOf(code)?.title;
   const what = title && title.charAt(0).toLowerCase() + title.slice(1);
   if (host !== null) {
@@ -41,11 +42,13 @@ const repetition = ({ times }: Attempt): string =>
   times === 1 ? '' : `, ${countOf(times, 'time', 'times')}`;
 
 const nextTry = ({ nextTryAt }: Attempt, now: number): string =>
-  nextTryAt === null || nextTryAt <= now ? '' : `, next try in ${formatDuration((nextTryAt - now) / 1000)}`;
+  nextTryAt === null ? '' : `, next try in ${formatDuration((nextTryAt - now) / 1000)}`;
 
 /** What to do about a refusal or a failure. */
 export function attemptFix(attempt: Attempt, sender: SenderStatus | undefined): string | null {
   const { code, fields, host, since } = attempt;
+  if (code === CLIENT_CLOSED_REQUEST_CODE)
+    return 'Raise the timeout of the client, or ask for fewer leads with `limit`.';
   if (sender && problemOf(code)) return userHintOf(sender, code as ProblemCode, fields);
   const problem = problemOf(code);
   if (problem) return problem.integrator;

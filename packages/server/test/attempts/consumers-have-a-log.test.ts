@@ -1,9 +1,12 @@
-import { type Attempt, type Consumers, PROBLEMS, type Problem } from '@leadtap/contract';
+import { once } from 'node:events';
+import { type Attempt, type Consumers, NEW_LEADS_PATH, PROBLEMS, type Problem } from '@leadtap/contract';
 import { AttemptLog } from '@leadtap/contract/schemas';
 import { Errors } from 'typebox/value';
 import { expect, it, vi } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
+import { openSocket, requestText } from '../../../testing/harness/raw-http.ts';
 import { startService, type TestService } from '../../../testing/harness/service.ts';
+import { attempt } from '../../src/attempts/merge-attempts.ts';
 import { client, iso } from '../consumers/support/consumers.ts';
 
 const get = async (service: TestService, token: string, path: string) =>
@@ -170,6 +173,78 @@ it('a revoked and an expired token leave a refusal, and a held poll says how lon
   const [refused, leads] = await logOf(service, 'zapier');
   expect(refused).toMatchObject({ kind: 'refused', status: 401, code: 'token-revoked' });
   expect(leads).toMatchObject({ kind: 'leads', leads: 1, heldMs: expect.any(Number) });
+});
+
+it('a page that did not arrive is a failure, and a HEAD is an empty poll', async () => {
+  const service = await startService({});
+  const filler = { customFields: { more: 'x'.repeat(50_000) } };
+  const [start = 0, ...later] = await service.add(
+    {},
+    ...Array.from({ length: 100 }, () => ({ fields: filler })),
+  );
+  const zapier = await client(service, 'boss', 'zapier');
+  const query = `since=${iso(start)}`;
+  const authorization = `Authorization: Bearer ${await service.token('boss', { tokenId: 'zapier' })}`;
+  for (let count = 1; count <= 2; count += 1) {
+    const socket = await openSocket(service.url);
+    socket.write(requestText(`GET ${NEW_LEADS_PATH}?${query} HTTP/1.1`, 'Host: x', authorization));
+    await once(socket, 'data');
+    socket.resetAndDestroy();
+    await vi.waitFor(async () => expect((await logOf(service, 'zapier'))[0]?.times).toBe(count));
+  }
+  const [failed, ...others] = await logOf(service, 'zapier');
+  expect(others).toEqual([]);
+  const message = 'the connection was closed before all leads had arrived, 2 times';
+  expect(failed).toMatchObject({
+    kind: 'failed',
+    status: 200,
+    code: 'client-closed-request',
+    leads: 0,
+    message,
+  });
+  expect(failed?.fix).toBe('Raise the timeout of the client, or ask for fewer leads with `limit`.');
+  expect(await zapier.position()).toMatchObject({ lastStatus: 200, deliveredThrough: null });
+  await zapier.poll(query, { method: 'HEAD' });
+  await (await zapier.poll(query)).text();
+  const through = later.at(-1) ?? 0;
+  expect(await zapier.position()).toMatchObject({ deliveredThrough: through });
+  const log = await logOf(service, 'zapier');
+  expect(log.map(({ kind, times, leads }) => [kind, times, leads])).toEqual([
+    ['leads', 1, 100],
+    ['empty', 1, 0],
+    ['failed', 2, 0],
+  ]);
+  expect(log[0]).toMatchObject({ since: iso(start), through: iso(through) });
+});
+
+it('only the newest request to a webhook has the next try, also after the clock was set back', async () => {
+  const clock = manualClock();
+  const service = await startService({ clock });
+  await (await client(service, 'boss', 'zapier')).poll();
+  const subject = await idOf(service, await service.token('boss', { tokenId: 'reader' }), 'zapier');
+  clock.advance(100_000);
+  const now = clock();
+  const refused = (status: number, at: number, nextTryAt: number) =>
+    attempt('refused', at, { status, host: 'hooks.example.com', nextTryAt });
+  const attempts = [
+    refused(500, now + 7_200_000, now + 7_260_000),
+    refused(502, now - 40_000, now + 10_000),
+    refused(503, now - 20_000, now + 22_000),
+  ];
+  await service.store.attempts.record([{ subject, userId: 'boss', attempts }]);
+  const triesOf = async (query = '') =>
+    (await logOf(service, 'zapier', query))
+      .filter(({ kind }) => kind === 'refused')
+      .map(({ nextTryAt, message }) => [nextTryAt, message]);
+  const older = [null, '502 from hooks.example.com'];
+  expect(await triesOf()).toEqual([
+    [null, '500 from hooks.example.com'],
+    [iso(now + 22_000), '503 from hooks.example.com, next try in 22 s'],
+    older,
+  ]);
+  expect(await triesOf(`?before=${iso(now - 20_000)}`)).toEqual([older]);
+  clock.advance(30_000);
+  expect((await triesOf())[1]).toEqual([null, '503 from hooks.example.com']);
 });
 
 it('the log of another user or of nothing is a 404', async () => {

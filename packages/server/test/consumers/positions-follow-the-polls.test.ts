@@ -145,11 +145,16 @@ it('a page whose client disconnected before its end is not delivered', () => {
   const leads = { ...renderLeads([]), count: 1, first: 5, last: 5 };
   const scope = { level: 'COMPANY', companyId: 'acme' } as const;
   const page = { scope, leads, readAt: 10, locked: true, isOlderThanAccount: true };
-  const payload = { page, query: { since: 1, limit: 100 } };
+  const payload = { status: 200, page, query: { since: 1, limit: 100 } };
   const request = Object.assign(new IncomingMessage(new Socket()), { method: 'GET' });
   const ended = (isComplete: boolean) => toEndedPoll({ status: 200, isComplete, request }, payload, 10);
-  expect(ended(true).page).toMatchObject({ since: 1, isSent: true });
-  expect(ended(false).page).toMatchObject({ since: 1, isSent: false });
+  expect(ended(true).page).toMatchObject({ since: 1, isSent: true, isInterrupted: false });
+  expect(ended(false).page).toMatchObject({ since: 1, isSent: false, isInterrupted: true });
+  const before = toEndedPoll({ status: 499, isComplete: true, request }, payload, 10);
+  expect(before.page).toMatchObject({ isSent: false, isInterrupted: true });
+  // It has no body.
+  const unchanged = toEndedPoll({ status: 304, isComplete: false, request }, { ...payload, status: 304 }, 10);
+  expect(unchanged.page).toMatchObject({ isSent: false, isInterrupted: false });
 });
 
 it('a client that sends the same since for over an hour is stuck; one that sends a later or none is not', async () => {

@@ -178,7 +178,10 @@ describe('the recorder', () => {
       scope: { level: 'COMPANY', companyId: 'acme' } as const,
       leads: { count: 0, first: undefined, last: undefined, createdAt: [] },
     };
-    made.recordPoll({ userId: 'boss', expiresAt: 1e16 }, { ...POLL, page: { ...page, isSent: true } });
+    made.recordPoll(
+      { userId: 'boss', expiresAt: 1e16 },
+      { ...POLL, page: { ...page, isSent: true, isInterrupted: false } },
+    );
     await made.flush();
     expect(summaries()).toMatchObject([{ tokenExpiresAt: null, confirmedThrough: null }]);
   });
