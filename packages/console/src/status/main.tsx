@@ -1,12 +1,12 @@
 /** The operator's page: the state of the service, from `status.json`. It loads nothing else. */
+import type { StatusJson } from '@leadtap/contract';
 import { signal } from '@preact/signals';
 import { render } from 'preact';
-import type { Report } from './report.ts';
 import { StatusPage } from './status-page.tsx';
 
 const REFRESH_MS = 5000;
 
-const report = signal<Report | undefined>(undefined);
+const report = signal<StatusJson | undefined>(undefined);
 const isAnswering = signal(true);
 let isLoading = false;
 
@@ -16,7 +16,7 @@ async function refresh(): Promise<void> {
   try {
     const response = await fetch('status.json', { cache: 'no-store' });
     if (!response.ok) throw new Error(`status ${response.status}`);
-    const read: Report = await response.json();
+    const read: StatusJson = await response.json();
     report.value = read;
     isAnswering.value = true;
   } catch {

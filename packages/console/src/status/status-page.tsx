@@ -1,15 +1,19 @@
+import type { StatusConsumer, StatusJson } from '@leadtap/contract';
 import type { Signal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
 import { HoursLegend } from '../diagnosis/hours.tsx';
 import { Sign } from '../diagnosis/level.tsx';
-import { DiagnosisRow, type DiagnosisRowProps, DiagnosisRows } from '../diagnosis/rows.tsx';
+import { type Diagnosis, DiagnosisRow, type DiagnosisRowProps, DiagnosisRows } from '../diagnosis/rows.tsx';
 import { Text, visible } from '../text.tsx';
 import { formatExact } from '../time.tsx';
 import { headlineOf } from './headline.ts';
-import type { Listed, Report } from './report.ts';
+
+/** A consumer, or a sender, which has no webhook. */
+type Listed = Pick<StatusConsumer, 'tokenId' | 'userId' | 'companyId' | 'last24h' | keyof Diagnosis> &
+  Partial<Pick<StatusConsumer, 'hook'>>;
 
 interface StatusPageProps {
-  readonly report: Signal<Report | undefined>;
+  readonly report: Signal<StatusJson | undefined>;
   readonly isAnswering: Signal<boolean>;
 }
 
@@ -49,7 +53,7 @@ const NO_ANSWER = {
   text: 'This instance does not answer. It is asked again every 5 seconds.',
 } as const;
 
-function Facts({ report }: { readonly report: Report }): JSX.Element {
+function Facts({ report }: { readonly report: StatusJson }): JSX.Element {
   const { problems, senders, consumers, refusals, errors, system } = report;
   const now = Date.parse(report.generatedAt);
   const render = (row: Listed) => <ListedRow key={row.id} row={row} now={now} />;

@@ -2,7 +2,7 @@
 import { type Config, describeDatabase } from '../config.ts';
 import { createHostCheck } from '../hooks/url.ts';
 import type { Address } from '../ops/listen.ts';
-import type { ReadReport } from '../status/report.ts';
+import type { StatusJson } from '../status/report.ts';
 import type { CommandContext } from './context.ts';
 import { withInvocation } from './invocation.ts';
 import { writeLine } from './output.ts';
@@ -10,10 +10,10 @@ import { writeLine } from './output.ts';
 export const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host);
 
 /** What the Leadtap at the metrics address says of itself. Undefined if there is none. */
-export async function readInstance({ metricsAddress }: Config): Promise<ReadReport | undefined> {
+export async function readInstance({ metricsAddress }: Config): Promise<StatusJson | undefined> {
   if (metricsAddress === 'off' || metricsAddress.port === 0) return undefined;
   try {
-    const report: ReadReport = JSON.parse(await readFrom(metricsAddress, '/status.json'));
+    const report: StatusJson = JSON.parse(await readFrom(metricsAddress, '/status.json'));
     return typeof report.database?.address === 'string' && Array.isArray(report.errors) ? report : undefined;
   } catch {
     return undefined;
@@ -43,7 +43,7 @@ export interface ServiceProblem {
  */
 export function findServiceProblem(
   config: Config,
-  instance: ReadReport | undefined,
+  instance: StatusJson | undefined,
   url?: string,
 ): ServiceProblem | undefined {
   const { metricsAddress, database } = config;

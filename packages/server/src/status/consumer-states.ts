@@ -266,17 +266,11 @@ const recordedOf = ({ consumer, hook }: ListedConsumer): readonly RecordedSubjec
   ...(hook?.recorded ?? []),
 ];
 
-/** The names of `leadtap consumers --json` and `/status.json` that differ from ours: outside programs rely on them. */
-const PUBLIC_NAMES = new Map<string, string>(
-  Object.entries({
-    pendingLeads: 'waiting',
-    pendingSince: 'waitingSince',
-    skippedLeads: 'skipped',
-  } satisfies Partial<Record<keyof ReturnType<typeof consumerFactsOf>, string>>),
-);
-
-export const toConsumerJson = (facts: ReturnType<typeof consumerFactsOf>): object =>
-  Object.fromEntries(Object.entries(facts).map(([name, value]) => [PUBLIC_NAMES.get(name) ?? name, value]));
+/** With the names of `leadtap consumers --json` and `/status.json`, which outside programs rely on. */
+export function toConsumerJson<F extends ReturnType<typeof consumerFactsOf>>(facts: F) {
+  const { pendingLeads: waiting, pendingSince: waitingSince, skippedLeads: skipped, ...rest } = facts;
+  return { ...rest, waiting, waitingSince, skipped };
+}
 
 function tokenEndOfHook({ hook }: ListedConsumer): TokenEnd | undefined {
   if (hook?.state === 'key-removed') return hook.state;

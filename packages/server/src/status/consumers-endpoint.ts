@@ -68,13 +68,12 @@ export function createConsumersEndpoint(options: ConsumersEndpointOptions): Call
         addTo(counts, judged);
         viewers.push(toViewerSource(judged, now));
         const status = toStatus(judged, now, staleAfterMs);
-        const isHeld = (listed.consumer?.heldUntil ?? 0) > now;
         consumers.push({
           id: status.key,
           name: status.name,
           tokenId: status.tokenId,
           isThisToken: status.tokenId === tokenId,
-          ...diagnoseRow(status, moment, { isHeld, fixFor: 'user' }),
+          ...diagnoseRow(status, moment, 'user'),
           firstPollAt: status.firstPollAt,
           lastPollAt: status.lastPollAt,
           lastStatus: status.lastStatus,

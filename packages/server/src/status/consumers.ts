@@ -156,6 +156,7 @@ export const toStatus = (
   ...consumerFactsOf(listed, now, staleAfterMs),
   problems,
   key: publicIdOf(listed),
+  isHeld: (listed.consumer?.heldUntil ?? 0) > now,
 });
 
 export interface Judged {

@@ -7,18 +7,11 @@ import { agoOf, hostOf, pendingText } from './sentences.ts';
 
 export type RowDiagnosis = Pick<WireConsumer, 'level' | 'problem' | 'message' | 'fix'>;
 
-interface RowOptions {
-  /** Whether a poll of it is held now. */
-  readonly isHeld?: boolean;
-  /** Who reads what to do. */
-  readonly fixFor: 'user' | 'operator';
-}
-
 /** The state of one consumer, beside its name. */
 export function diagnoseRow(
   consumer: ConsumerStatus,
   moment: Moment,
-  { isHeld = false, fixFor }: RowOptions,
+  fixFor: 'user' | 'operator',
 ): RowDiagnosis {
   const urgent = findUrgent(consumer, moment);
   if (urgent) {
@@ -43,7 +36,7 @@ export function diagnoseRow(
   const ago = agoOf(moment, consumer.lastPollAt);
   if (consumer.state === 'inactive') return { ...nothing, level: 'inactive', message: `last polled ${ago}` };
   const polled = `polled ${ago}${isAnswered(consumer.lastStatus) ? '' : `, answered with ${consumer.lastStatus}`}`;
-  const message = isHeld
+  const message = consumer.isHeld
     ? 'at once: holds a poll'
     : `${consumer.hook?.isAllowed ? 'at once, by webhook: ' : ''}${polled}`;
   return { ...nothing, level: 'good', message: withPending(consumer, message) };

@@ -1,4 +1,5 @@
 /** `/status.json`: the facts, and in words what the status page shows of them. */
+import type { StatusJson, SystemFact } from '@leadtap/contract';
 import { formatBytes, formatCount } from '../lib/formats.ts';
 import { toConsumerJson } from './consumer-states.ts';
 import type { ConsumersStatus, Refusal, SenderStatus, StatusReport } from './report.ts';
@@ -19,16 +20,15 @@ export const toStatusJson = (report: StatusReport, invocation: string): string =
 /** The fields with commands. */
 const TEXTS: ReadonlySet<string> = new Set(['fix', 'hint', 'text']);
 
-const toObject = (report: StatusReport): object => ({
+const toObject = (report: StatusReport): StatusJson => ({
   ...report,
   problems: report.problems.map(({ subjects: _, hasMoreSubjects: __, ...problem }) => problem),
   consumers: report.consumers && {
     ...report.consumers,
     hint: hintOf(report.consumers),
     listed: report.consumers.listed.map((consumer) => {
-      const { key, ...facts } = consumer;
-      const { level, message, fix } = diagnoseRow(consumer, report, { fixFor: 'operator' });
-      return { id: key, ...toConsumerJson(facts), level, message, fix };
+      const { key: id, isHeld: _, ...facts } = consumer;
+      return { id, ...toConsumerJson(facts), ...diagnoseRow(consumer, report, 'operator') };
     }),
   },
   senders: report.senders && {
@@ -78,12 +78,6 @@ const countOthers = ({ count, consumers }: Refusal): number =>
 /** Of the only consumer, for a command that can be pasted. */
 const onlyUserOf = (refusal: Refusal): string | undefined =>
   refusal.consumers.length === 1 && countOthers(refusal) === 0 ? refusal.consumers[0]?.userId : undefined;
-
-interface SystemFact {
-  readonly name: string;
-  readonly text: string;
-  readonly isBad?: boolean;
-}
 
 function* systemFacts(report: StatusReport): Generator<SystemFact> {
   const { database, leads, backup, redis, disk, hooks, hookHosts } = report;

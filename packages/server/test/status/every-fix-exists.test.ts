@@ -63,7 +63,7 @@ const consumer = (rest: Partial<ConsumerStatus>): ConsumerStatus => ({
     hook: null,
     key: 'boss token-1',
   },
-  last24h: [],
+  ...{ last24h: [], isHeld: false },
   ...rest,
 });
 

@@ -5,7 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
-import type { Consumers } from '@leadtap/contract';
+import type { Consumers, StatusJson } from '@leadtap/contract';
 import { issueToken } from 'leadtap';
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { headlineOf } from '../../../console/src/status/headline.ts';
@@ -23,7 +23,7 @@ import { RULES } from '../../src/status/rules.ts';
 import { terminal } from '../cli/terminal.ts';
 import { iso, summary } from '../consumers/support/consumers.ts';
 import { storedHook, subscribe } from '../hooks/support/hooks.ts';
-import { addClient, type ReadReport, readStatus, writePolls } from './support/status.ts';
+import { addClient, readStatus, writePolls } from './support/status.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -1002,7 +1002,7 @@ async function readAll({ clock, service, receiver }: World, env: Record<string, 
 }
 
 /** The rows of a user are as in the report. Texts for users have no commands. */
-async function expectRows({ service }: World, report: ReadReport): Promise<void> {
+async function expectRows({ service }: World, report: StatusJson): Promise<void> {
   const headers = { authorization: `Bearer ${await service.token('boss', { tokenId: 'console' })}` };
   const response = await fetch(`${service.url}/automation/consumers`, { headers });
   // Where the user may not poll now, or consumers are not recorded.

@@ -1,18 +1,22 @@
 import { describe, expect, inject, it, vi } from 'vitest';
+import { sendLeads, startIntake } from '../../../testing/harness/intake.ts';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { makeTestRedis } from '../../../testing/harness/redis.ts';
 import { startService } from '../../../testing/harness/service.ts';
 import { VERSION } from '../../src/lib/version.ts';
 import { CONSUMER_PROBLEMS } from '../../src/status/report.ts';
+import { client, iso } from '../consumers/support/consumers.ts';
 import { readStatus } from './support/status.ts';
 
 /** The names of all values, with the types of those that are not null: the public shape. */
 function shapeOf(value: unknown): unknown {
   if (Array.isArray(value)) return [...new Set(value.map((item) => JSON.stringify(shapeOf(item))))];
   if (typeof value === 'object' && value !== null)
-    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, shapeOf(inner)]));
+    return sorted(Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, shapeOf(inner)])));
   return value === null ? null : typeof value;
 }
+
+const sorted = (shape: object): object => Object.fromEntries(Object.entries(shape).sort());
 
 describe('/status.json', () => {
   it('has the documented names', async () => {
@@ -49,24 +53,23 @@ describe('/status.json', () => {
           },
         },
         listed: [
-          JSON.stringify({
-            id: 'string',
-            ...{ tokenId: 'string', name: null, userId: 'string', companyId: 'string', state: 'string' },
-            ...{ tokenExpiresAt: 'string', firstPollAt: 'string' },
-            ...{ lastPollAt: 'string', lastStatus: 'number', usualIntervalSeconds: null },
-            ...{ confirmedThrough: null, deliveredThrough: 'string', waiting: 'number', waitingSince: null },
-            ...{
-              skipped: 'number',
-              skippedSince: null,
-              missedLeads: 'number',
-              unconfirmedSince: null,
-              isStuck: 'boolean',
-            },
-            ...{ tokenEnded: null, isAwaited: 'boolean', isUnrecorded: 'boolean', hook: null },
-            last24h: ['null', '{"leads":"number","failed":"number"}'],
-            problems: [],
-            ...{ level: 'string', message: 'string', fix: null },
-          }),
+          JSON.stringify(
+            sorted({
+              ...{ id: 'string', level: 'string', problem: null, message: 'string', fix: null },
+              ...{ tokenId: 'string', name: null, userId: 'string', companyId: 'string', state: 'string' },
+              ...{ tokenExpiresAt: 'string', firstPollAt: 'string' },
+              ...{ lastPollAt: 'string', lastStatus: 'number', usualIntervalSeconds: null },
+              ...{
+                confirmedThrough: null,
+                deliveredThrough: 'string',
+                waiting: 'number',
+                waitingSince: null,
+              },
+              ...{ skipped: 'number', skippedSince: null, missedLeads: 'number', unconfirmedSince: null },
+              ...{ isStuck: 'boolean', tokenEnded: null, isAwaited: 'boolean', isUnrecorded: 'boolean' },
+              ...{ hook: null, problems: [], last24h: ['null', '{"failed":"number","leads":"number"}'] },
+            }),
+          ),
         ],
       },
       hooks: { active: 'number', failing: 'number', disabled: 'number', failingLong: 'number' },
@@ -82,6 +85,53 @@ describe('/status.json', () => {
     expect(report.version).toBe(VERSION);
     expect(report.healthy).toBe(true);
     expect(report.database.engine).toMatch(inject('store') === 'sqlite' ? /^SQLite 3/ : /^PostgreSQL \d/);
+  });
+
+  it('says in words what each consumer, sender and refusal needs, with commands to paste', async () => {
+    const clock = manualClock();
+    const service = await startIntake({ clock, invocation: 'npx leadtap' });
+    const [start = 0] = await service.add({});
+    const zapier = await client(service, 'boss', 'zapier');
+    await zapier.poll(`since=${iso(start)}`);
+    clock.advance(60_000);
+    await zapier.poll('since=yesterday');
+    await service.service.recorder?.flush();
+    await sendLeads(service, { nick: 'Ada' }, { tokenId: 'web' });
+    await service.service.senders?.flush();
+    await service.service.refusedLeads.flush();
+    clock.advance(60_000);
+    const { consumers, senders, refusals, problems } = await readStatus(service);
+    expect(consumers?.listed).toMatchObject([
+      {
+        ...{ level: 'warning', problem: 'consumers-refused' },
+        message: 'polls, but is refused: the query is not valid (400 invalid-query)',
+        fix: problems.find(({ kind }) => kind === 'consumers-refused')?.fix,
+      },
+    ]);
+    expect(senders?.listed).toMatchObject([
+      {
+        ...{ level: 'error', message: '1 request was refused 1 min ago, with 422 invalid-lead: nick' },
+        fix: expect.stringContaining('`npx leadtap leads refused accept --all --sender web'),
+      },
+    ]);
+    expect(refusals.map(({ code, fix }) => [code, fix])).toEqual([
+      ['invalid-query', expect.stringMatching(/^Tell the client: /)],
+      ['invalid-lead', expect.stringMatching(/^`npx leadtap senders` says/)],
+    ]);
+  });
+
+  it('says that a poll is held, as its user reads it', async () => {
+    const service = await startService();
+    const zapier = await client(service, 'boss', 'zapier');
+    const held = zapier.poll(`since=${iso(Date.now())}`, { headers: { prefer: 'wait=50' } });
+    await vi.waitFor(async () => {
+      await service.service.recorder?.flush();
+      expect((await readStatus(service)).consumers?.listed).toMatchObject([
+        { level: 'good', message: 'at once: holds a poll' },
+      ]);
+    });
+    await service.add({});
+    await held;
   });
 
   it('has stamps that are ahead of the clock, and says so when they are a minute ahead', async () => {

@@ -5,7 +5,7 @@ import { type Config, describeDatabase } from '../../config.ts';
 import { nearestExisting } from '../../lib/nearest-existing.ts';
 import { reasonOf } from '../../lib/system-error.ts';
 import { engineOf } from '../../open-store.ts';
-import type { ReadReport, StatusReport } from '../../status/report.ts';
+import type { StatusJson, StatusReport } from '../../status/report.ts';
 import type { ServerFacts } from '../../store/store.ts';
 import type { CommandContext } from '../context.ts';
 import { asFailure, Failure } from '../failure.ts';
@@ -26,7 +26,7 @@ export interface DatabaseReport {
 export async function checkDatabase(
   config: Config,
   context: CommandContext,
-  instance: ReadReport | undefined,
+  instance: StatusJson | undefined,
 ): Promise<DatabaseReport> {
   const { file, server } = engineOf(config.database);
   const before = file === undefined ? [] : [await checkDataFolder(file)];
@@ -44,7 +44,7 @@ export async function checkDatabase(
 async function inspect(
   config: Config,
   context: CommandContext,
-  instance: ReadReport | undefined,
+  instance: StatusJson | undefined,
 ): Promise<Pick<DatabaseReport, 'findings' | 'server' | 'report'>> {
   const place = describeDatabase(config.database);
   const engine = engineOf(config.database);

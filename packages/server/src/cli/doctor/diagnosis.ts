@@ -4,7 +4,7 @@ import { VERSION } from '../../lib/version.ts';
 import { COMMAND_TIMEOUTS, engineOf, openStore } from '../../open-store.ts';
 import { InstanceMemory } from '../../status/instance.ts';
 import { createStatusReader } from '../../status/read-status.ts';
-import type { ReadReport, StatusReport } from '../../status/report.ts';
+import type { StatusJson, StatusReport } from '../../status/report.ts';
 import { STATUS_TIMEOUTS, type StatusTimeouts } from '../../status/timeouts.ts';
 import { type CommandContext, hooksOf } from '../context.ts';
 import { type Finding, ok } from './finding.ts';
@@ -18,7 +18,7 @@ const invocation = 'leadtap';
 export async function readReport(
   config: Config,
   { clock, signal }: CommandContext,
-  instance: ReadReport | undefined,
+  instance: StatusJson | undefined,
 ): Promise<StatusReport> {
   const { database, staleAfterMs } = config;
   const { file, backupTimes } = engineOf(database);
@@ -51,7 +51,7 @@ export async function readReport(
 }
 
 /** What only the instance knows. */
-const factsOf = (instance: ReadReport) => ({
+const factsOf = (instance: StatusJson) => ({
   ...(!instance.database.reachable && { database: instance.database }),
   startedAt: instance.startedAt,
   redis: instance.redis,

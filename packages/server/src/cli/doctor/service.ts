@@ -9,7 +9,7 @@ import { toIso } from '../../lib/clock.ts';
 import { nearestExisting } from '../../lib/nearest-existing.ts';
 import { innermostCode, messageOf, reasonOf } from '../../lib/system-error.ts';
 import { type Address, probeAddresses } from '../../ops/listen.ts';
-import type { ReadReport } from '../../status/report.ts';
+import type { StatusJson } from '../../status/report.ts';
 import type { ServerFacts } from '../../store/store.ts';
 import { signingKeyHints } from '../failure.ts';
 import { bracketed, readFrom } from '../running-service.ts';
@@ -139,7 +139,7 @@ export async function checkPort({ host, port }: Config): Promise<Finding> {
 /** `instance`: the Leadtap that has this address. */
 export async function checkMetricsPort(
   { metricsAddress, database }: Config,
-  instance: ReadReport | undefined,
+  instance: StatusJson | undefined,
 ): Promise<Finding> {
   const check = 'metrics port';
   const variable = 'LEADTAP_METRICS_ADDRESS';

@@ -1,27 +1,8 @@
+import type { StatusJson } from '@leadtap/contract';
 import type { TestService } from '../../../../testing/harness/service.ts';
-import type { ConsumerStatus, ConsumersStatus, Refusal, StatusReport } from '../../../src/status/report.ts';
 
-/** In words, as the page shows it beside a name. */
-interface Row {
-  readonly level: string;
-  readonly message: string;
-  readonly fix: string | null;
-}
-
-/** `/status.json`, which has in words what the page shows. */
-export interface ReadReport extends Omit<StatusReport, 'consumers' | 'refusals'> {
-  readonly consumers:
-    | (Omit<ConsumersStatus, 'listed'> & {
-        readonly hint: string | null;
-        readonly listed: readonly (ConsumerStatus & Row)[];
-      })
-    | null;
-  readonly refusals: readonly (Refusal & Pick<Row, 'message' | 'fix'>)[];
-  readonly system: readonly { readonly name: string; readonly text: string; readonly isBad?: boolean }[];
-}
-
-export const readStatus = async ({ statusUrl }: Pick<TestService, 'statusUrl'>): Promise<ReadReport> =>
-  (await fetch(`${statusUrl}.json`)).json() as Promise<ReadReport>;
+export const readStatus = async ({ statusUrl }: Pick<TestService, 'statusUrl'>): Promise<StatusJson> =>
+  (await fetch(`${statusUrl}.json`)).json() as Promise<StatusJson>;
 
 /** What the page says of the system. */
 export const readSystem = async (service: Pick<TestService, 'statusUrl'>): Promise<Record<string, string>> =>

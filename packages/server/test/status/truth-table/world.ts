@@ -7,6 +7,7 @@ import {
   leadStateOf,
   SENDERS_PATH,
   type Senders,
+  type StatusJson,
   type SubscribedHook,
 } from '@leadtap/contract';
 import { expect, onTestFinished, vi } from 'vitest';
@@ -22,7 +23,7 @@ import { type Receiver, startReceiver } from '../../../../testing/integrations/h
 import { RULES } from '../../../src/status/rules.ts';
 import { terminal } from '../../cli/terminal.ts';
 import { storedHook, subscribe } from '../../hooks/support/hooks.ts';
-import { type ReadReport, readStatus, writePolls } from '../support/status.ts';
+import { readStatus, writePolls } from '../support/status.ts';
 
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
@@ -300,7 +301,7 @@ const labelOf = ({ tokenId, hook }: Pick<ListedJson, 'tokenId' | 'hook'>): strin
   `${tokenId}${hook?.host ? ' →' : ''}`;
 
 /** The state is the same in the command, on the page and for the user. */
-async function readConsumerClaims(world: World, report: ReadReport, metrics: string) {
+async function readConsumerClaims(world: World, report: StatusJson, metrics: string) {
   if (!report.consumers?.recorded) return {};
   const listed = await world.json<ListedJson[]>('consumers');
   const states = listed.map((one) => `${one.userId} ${labelOf(one)} ${one.state}`).sort();
@@ -317,6 +318,9 @@ async function readConsumerClaims(world: World, report: ReadReport, metrics: str
     const read = await world.readConsumers(userId);
     for (const one of read?.consumers ?? []) {
       expect(one.state, `what ${userId} reads of ${labelOf(one)}`).toBe(claims[labelOf(one)]);
+      const row = report.consumers.listed.find(({ id }) => id === one.id);
+      const { level, problem, message } = one;
+      expect(row, `${labelOf(one)} in status.json`).toMatchObject({ level, problem, message });
       claims[labelOf(one)] = `${one.state} ${one.level}${one.problem === null ? '' : ` ${one.problem}`}`;
     }
     const worst = ['error', 'warning', 'unknown', 'good'].find((level) =>
@@ -329,7 +333,7 @@ async function readConsumerClaims(world: World, report: ReadReport, metrics: str
 }
 
 /** All users of the company read the same, and the page has it too. */
-async function readSenderClaims(world: World, report: ReadReport) {
+async function readSenderClaims(world: World, report: StatusJson) {
   const token = await world.service.token('boss', { tokenId: 'console' });
   const headers = { authorization: `Bearer ${token}` };
   const response = await fetch(`${world.service.url}${SENDERS_PATH}`, { headers });
@@ -338,9 +342,14 @@ async function readSenderClaims(world: World, report: ReadReport) {
     ? await world.json<{ tokenId: string; level: string }[]>('senders')
     : [];
   const claims: Record<string, string> = {};
-  for (const { name, tokenId, level, lastRefusal, accepted30d, refused30d } of senders) {
+  for (const { name, tokenId, level, message, lastRefusal, accepted30d, refused30d } of senders) {
     const listed = report.senders?.listed.find((one) => one.tokenId === tokenId);
-    expect(listed, `${tokenId} in status.json`).toMatchObject({ accepted30d, refused30d });
+    expect(listed, `${tokenId} in status.json`).toMatchObject({ accepted30d, refused30d, level });
+    // For the operator, it ends with the questions of a form.
+    const questions = listed?.refused?.questions ?? [];
+    expect(listed?.message, 'status.json').toBe(
+      questions.length === 0 ? message : `${message}: ${questions.join(', ')}`,
+    );
     expect(level === 'error' || level === 'warning', `the level of ${tokenId}`).toBe(
       listed?.problems.length !== 0,
     );
