@@ -122,6 +122,7 @@ const SELECTED = selectFields(CONSUMERS.types, 'c');
 const IS_OVER = `(${isRevoked('c')} AND NOT (
   c.last_status = 401 AND c.last_poll_at > leadtap.from_ms(CAST($1 AS bigint) - ${ENDED_TOKEN_MS})))`;
 const REVOKED_SINCE = `leadtap.from_ms(CAST($1 AS bigint) - ${REVOKED_KEPT_MS})`;
+const IS_REVOKED_AND_KEPT = `${IS_OVER} AND c.last_poll_at > ${REVOKED_SINCE}`;
 /** An expired token of an identity provider, and the client has another one: a token of the user that has polled since. */
 const IS_REPLACED = `(c.token_expires_at <= leadtap.from_ms($1) AND c.token_id <> '' AND NOT ${isIssued('c')}
   AND EXISTS (SELECT 1 FROM leadtap.consumers AS o
@@ -254,7 +255,8 @@ const prepareSql = (dialect: Dialect) => {
       all: listSql(dialect, SELECTIONS.all),
       user: listSql(dialect, SELECTIONS.user),
       company: listSql(dialect, SELECTIONS.company),
-      revoked: listSql(dialect, SELECTIONS.all, `${IS_OVER} AND c.last_poll_at > ${REVOKED_SINCE}`),
+      revoked: listSql(dialect, SELECTIONS.all, IS_REVOKED_AND_KEPT),
+      revokedOfUser: listSql(dialect, SELECTIONS.user, IS_REVOKED_AND_KEPT),
     },
   };
 };
@@ -439,17 +441,15 @@ export function createConsumerStore({ dialect, read, write }: SqlDatabase): Cons
       }, SHORT),
 
     async list(consumers) {
-      const { companyId, userId, after, limit, maxPendingLeads, now } = consumers;
+      const { companyId, userId, after, limit, maxPendingLeads, now, areRevoked } = consumers;
       if (![companyId ?? '', userId ?? ''].every(isStorable)) return [];
       const selected = userId ?? companyId;
       const statement =
         userId !== undefined
-          ? sql.list.user
+          ? sql.list[areRevoked ? 'revokedOfUser' : 'user']
           : companyId !== undefined
             ? sql.list.company
-            : consumers.areRevoked
-              ? sql.list.revoked
-              : sql.list.all;
+            : sql.list[areRevoked ? 'revoked' : 'all'];
       const start = [after?.userId ?? '', after?.tokenId ?? ''];
       const values = [now, limit, maxPendingLeads, ...start, ...(selected === undefined ? [] : [selected])];
       return read(function* () {

@@ -163,7 +163,7 @@ export interface ConsumerQuery {
   readonly maxPendingLeads: number;
   /** Tokens that were not issued here are left out when they have expired by this time, and another one of the user has polled since. */
   readonly now: number;
-  /** Those alone that are otherwise left out because their token was revoked. For the whole database. */
+  /** Those alone that are otherwise left out because their token was revoked. Not for one company. */
   readonly areRevoked?: true;
 }
 

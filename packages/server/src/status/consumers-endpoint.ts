@@ -17,6 +17,7 @@ import type { Limiter } from '../limits/limiter.ts';
 import type { Store } from '../store/store.ts';
 import {
   type ConsumerSources,
+  consumerPages,
   endedConsumerPages,
   leadHookOf,
   listedConsumerPages,
@@ -24,7 +25,7 @@ import {
   toGapsJson,
 } from './consumer-states.ts';
 import { addTo, judge, MIN_BEHIND_MS, noCounts, toStatus } from './consumers.ts';
-import { toDeletedViewer, toViewerSource, type ViewerSource } from './coverage-pieces.ts';
+import { toDeletedViewer, toEndedViewer, toViewerSource, type ViewerSource } from './coverage-pieces.ts';
 import type { InstanceMemory } from './instance.ts';
 import { readUserCoverage } from './lead-coverage.ts';
 import type { ConsumersStatus } from './report.ts';
@@ -96,6 +97,8 @@ export function createConsumersEndpoint(options: ConsumersEndpointOptions): Call
           hook: status.hook && { ...status.hook, id: leadHookOf(listed)?.id ?? null },
         });
       }
+    const revoked = { userId: user.id, maxPendingLeads: 1, now, areRevoked: true } as const;
+    for await (const page of consumerPages(sources, revoked)) viewers.push(...page.map(toEndedViewer));
     for await (const page of endedConsumerPages(sources, { userId: user.id, now }))
       viewers.push(...page.filter((ended) => hadScopeOf(ended, user)).map(toDeletedViewer));
     const coverage = await readUserCoverage(store, user, viewers, now);

@@ -452,6 +452,27 @@ export const SITUATIONS: readonly Situation[] = [
     },
   },
   {
+    name: 'a token that had received leads was renewed and then revoked',
+    async setUp(world) {
+      const zap = await world.established('zap');
+      await world.send();
+      await zap.polls(2);
+      const since = world.clock();
+      world.clock.advance(MINUTE_MS);
+      const renewed = await world.client('zap-renewed');
+      await renewed.poll(`since=${iso(since)}`);
+      await world.send();
+      await renewed.polls(7);
+      await world.command('token revoke zap');
+    },
+    claims: {
+      light: 'green',
+      summary: 'All 2 leads since Monday reached an automation. The only consumer polls as usual.',
+      consumers: { 'zap-renewed': 'active good' },
+      lead: { 'zap-renewed': 'confirmed' },
+    },
+  },
+  {
     name: 'three leads came between two automations',
     async setUp(world) {
       await world.established('make');
