@@ -197,15 +197,19 @@ function lastRefusalOf(
 
 const LOOK = 'Look in its platform whether the automation is switched on and what its last run says.';
 
+/** A renewed token is a new consumer: the old one stays stopped until a person says so. */
+const WHEN_UNUSED = 'If the automation has a new token now, or was switched off for good';
+const ASK_TO_REVOKE = `${WHEN_UNUSED}, ask the operator to revoke the old token.`;
+
 /** A token without an id cannot be revoked alone. */
 const endFix = (consumer: ConsumerStatus): string =>
   consumer.tokenId === null
-    ? `If it was switched off for good, forget it: ${forgetCommand(consumer)}.`
-    : `If it was switched off for good, revoke its token: ${revokeCommand(consumer)}, or keep the token, and forget the consumer: ${forgetCommand(consumer)}.`;
+    ? `${WHEN_UNUSED}, forget the consumer: ${forgetCommand(consumer)}.`
+    : `${WHEN_UNUSED}, revoke the old token: ${revokeCommand(consumer)}, or keep the token, and forget the consumer: ${forgetCommand(consumer)}.`;
 
 const stoppedFixes = (consumer: ConsumerStatus): Fixes => ({
   fix: `${LOOK} ${endFix(consumer)}`,
-  userFix: `${LOOK} If it was switched off for good, ask the operator to revoke its token.`,
+  userFix: `${LOOK} ${ASK_TO_REVOKE}`,
 });
 
 const renewFix = (consumer: ConsumerStatus): string =>
@@ -224,7 +228,10 @@ export const describeStale: DescribeConsumer = (consumer, moment) => {
   };
   if (tokenExpiresAt !== null && secondsSince(moment, tokenExpiresAt) >= 0)
     return found(`; its token expired ${agoOf(moment, tokenExpiresAt)}`, {
-      ...{ fix: `${renewFix(consumer)} ${endFix(consumer)}`, userFix: ASK_FOR_TOKEN },
+      ...{
+        fix: `${endFix(consumer)} Otherwise: ${renewFix(consumer)}`,
+        userFix: `${ASK_TO_REVOKE} Otherwise: ${ASK_FOR_TOKEN}`,
+      },
       docs: '/docs#problem-token-expired',
     });
   const cause = notAllowedCause(consumer, moment);
@@ -396,8 +403,8 @@ export const describeExpiring: DescribeConsumer = (consumer, moment) => {
   return {
     message: `The token of ${describe(consumer)} expires in ${left}.`,
     row: `its token expires in ${left}`,
-    fix: `${renewFix(consumer)} The automation continues where it stopped.`,
-    userFix: `${ASK_FOR_TOKEN} It continues where it stopped.`,
+    fix: `${renewFix(consumer)} The automation continues where it stopped. Then revoke the old one: ${revokeCommand(consumer)}.`,
+    userFix: `${ASK_FOR_TOKEN} It continues where it stopped. Then ask for the old one to be revoked.`,
   };
 };
 

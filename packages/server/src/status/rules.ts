@@ -168,7 +168,7 @@ export const RULES: readonly Rule[] = [
     levels: ['error'],
     title: 'A consumer has stopped polling',
     guide:
-      'Look in its platform whether the automation is switched on and what its last run says. If it was switched off for good, revoke its token: `leadtap token revoke ID`, or forget the consumer: `leadtap consumers forget TOKEN`. While leads wait for it, it stays an error.',
+      'Look in its platform whether the automation is switched on and what its last run says. If the automation has a new token now, or was switched off for good, revoke the old token: `leadtap token revoke ID`, or forget the consumer: `leadtap consumers forget TOKEN`. While leads wait for it, it stays an error.',
     ended: 'polls again',
     describe: describeStale,
   }),
@@ -338,7 +338,7 @@ export const RULES: readonly Rule[] = [
     levels: ['warning'],
     title: 'A token that polls, or whose webhook sends leads, expires within 7 days',
     guide:
-      'Issue a new token (`leadtap token issue --user ID`) and put it into the automation. The automation continues where it stopped. A webhook that sends leads ends with its token: subscribe its URL again with the new one.',
+      'Issue a new token (`leadtap token issue --user ID`) and put it into the automation, then revoke the old one (`leadtap token revoke ID`). The automation continues where it stopped. A webhook that sends leads ends with its token: subscribe its URL again with the new one.',
     ended: 'has a token that was renewed or has ended',
     describe: describeExpiring,
     sortKey: ({ tokenExpiresAt }) => tokenExpiresAt ?? '',

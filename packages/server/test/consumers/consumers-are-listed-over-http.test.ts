@@ -123,7 +123,7 @@ it('each row says how it is and what its user can do, and the summary names the 
     ['hook', 'unknown', null, 'has not polled yet'],
   ]);
   expect(fixes[0]).toBe(
-    'Look in its platform whether the automation is switched on and what its last run says. If it was switched off for good, ask the operator to revoke its token.',
+    'Look in its platform whether the automation is switched on and what its last run says. If the automation has a new token now, or was switched off for good, ask the operator to revoke the old token.',
   );
   expect(summary).toEqual({
     level: 'error',

@@ -59,7 +59,7 @@ describe('tokens that expire', () => {
       {
         ...{ kind: 'tokens-expiring', severity: 'warning', docs: '/docs#tokens-expiring' },
         message: 'The token of n8n, sales (user boss) expires in 3 days.',
-        fix: "Issue a new token and put it into the automation: `leadtap token issue --user boss --name 'n8n, sales'`. The automation continues where it stopped.",
+        fix: "Issue a new token and put it into the automation: `leadtap token issue --user boss --name 'n8n, sales'`. The automation continues where it stopped. Then revoke the old one: `leadtap token revoke 'token of boss 10 259200000'`.",
       },
     ]);
     expect(report.good).toMatch(/^No lead yet\. 1 of 2 consumers polls as usual\./);
@@ -108,7 +108,9 @@ describe('tokens that expire', () => {
       {
         ...{ kind: 'consumers-stale', severity: 'error', docs: '/docs#problem-token-expired' },
         message: 'zapier (user boss) has not polled for 1 h; its token expired 50 min ago.',
-        fix: expect.stringContaining('`leadtap token issue --user boss --name zapier`'),
+        fix: expect.stringMatching(
+          /^If the automation has a new token now, .*`leadtap token revoke .* Otherwise: Issue a new token .*`leadtap token issue --user boss --name zapier`/,
+        ),
       },
     ]);
     expect((await readStatus(service)).consumers?.listed[0]?.message).toContain(
