@@ -216,7 +216,7 @@ export interface Attempt {
   readonly status: number | null;
   /** The code of the problem, such as `token-expired`; `client-closed-request`: the client closed the connection before all leads of a poll had arrived. */
   readonly code: string | null;
-  /** The number of leads that were new to it; if it had all of them, of all that were sent. 0 if a webhook was told to poll. */
+  /** The number of leads that were new to it; if it had all of them, of all that were sent. 0 if a webhook was told to poll. Of a sender: those that were added; 0 if all were sent before and updated. */
   readonly leads: number;
   /** The leads are later than this. Null: it is not known. */
   readonly since: string | null;
@@ -398,11 +398,11 @@ export interface Sender {
   readonly lastAcceptedAt: string | null;
   /** The last request that was refused. Null: there was none. */
   readonly lastRefusal: Readonly<Record<string, unknown>> | null;
-  /** The number of leads stored in the last 30 days. */
+  /** The number of leads added in the last 30 days, without those that were updated. */
   readonly accepted30d: number;
   /** The number of requests refused in the last 30 days, without those with 429. */
   readonly refused30d: number;
-  /** The last 24 hours in UTC, oldest first: the last is the hour of the response. `leads`: the leads that were stored. `failed`: the requests that were refused or failed, also those with 429. Null: it is not known, because nothing was recorded yet, or the service was unavailable in the whole hour. */
+  /** The last 24 hours in UTC, oldest first: the last is the hour of the response. `leads`: the leads that were added. `failed`: the requests that were refused or failed, also those with 429. Null: it is not known, because nothing was recorded yet, or the service was unavailable in the whole hour. */
   readonly last24h: readonly (Readonly<Record<string, unknown>> | null)[];
   /** `good`: nothing of the last 7 days is refused. `warning` and `error`: see `fix`. `unknown`: no lead was stored yet. `inactive`: has not sent for 30 days, or was revoked. */
   readonly level: 'good' | 'warning' | 'error' | 'unknown' | 'inactive';

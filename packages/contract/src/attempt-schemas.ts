@@ -52,7 +52,7 @@ export const Attempt = Type.Object(
     leads: Type.Integer({
       minimum: 0,
       description:
-        'The number of leads that were new to it; if it had all of them, of all that were sent. 0 if a webhook was told to poll.',
+        'The number of leads that were new to it; if it had all of them, of all that were sent. 0 if a webhook was told to poll. Of a sender: those that were added; 0 if all were sent before and updated.',
     }),
     since: nullable(time(), 'The leads are later than this. Null: it is not known.'),
     through: nullable(time(), 'And not later than this.'),

@@ -471,13 +471,16 @@ export const Sender = Type.Object(
       'The time of the last request whose leads were stored. Null: there was none.',
     ),
     lastRefusal: nullable(SenderRefusal, 'The last request that was refused. Null: there was none.'),
-    accepted30d: Type.Integer({ minimum: 0, description: 'The number of leads stored in the last 30 days.' }),
+    accepted30d: Type.Integer({
+      minimum: 0,
+      description: 'The number of leads added in the last 30 days, without those that were updated.',
+    }),
     refused30d: Type.Integer({
       minimum: 0,
       description: 'The number of requests refused in the last 30 days, without those with 429.',
     }),
     last24h: last24h(
-      '`leads`: the leads that were stored. `failed`: the requests that were refused or failed, also those with 429.',
+      '`leads`: the leads that were added. `failed`: the requests that were refused or failed, also those with 429.',
     ),
     level: consumerLevel(
       '`good`: nothing of the last 7 days is refused. `warning` and `error`: see `fix`. `unknown`: no lead was stored yet. `inactive`: has not sent for 30 days, or was revoked.',

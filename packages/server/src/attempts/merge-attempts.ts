@@ -6,7 +6,16 @@ export const isFailure = ({ kind }: Pick<Attempt, 'kind'>): boolean =>
   kind === 'refused' || kind === 'failed';
 
 export const NO_FACTS = {
-  ...{ status: null, code: null, leads: 0, since: null, through: null, durationMs: null, heldMs: null },
+  ...{
+    status: null,
+    code: null,
+    leads: 0,
+    updated: 0,
+    since: null,
+    through: null,
+    durationMs: null,
+    heldMs: null,
+  },
   ...{ reason: null, nextTryAt: null, fields: [] as readonly string[], host: null, polls: null },
 };
 
@@ -22,6 +31,7 @@ export const attempt = (kind: Attempt['kind'], at: number, facts = NONE): Pendin
   status: facts.status ?? null,
   code: facts.code ?? null,
   leads: facts.leads ?? 0,
+  updated: facts.updated ?? 0,
   since: facts.since ?? null,
   through: facts.through ?? null,
   durationMs: facts.durationMs ?? null,
@@ -48,6 +58,7 @@ export function addAttempt<A extends PendingAttempt>(pending: A[], next: A): voi
   if (last && isNextPage(last, next)) {
     if (last.status !== next.status) last.status = null;
     last.leads += next.leads;
+    last.updated += next.updated;
     last.through = next.through;
     countUp(last, next);
   } else if (last && isEqual(last, next)) {

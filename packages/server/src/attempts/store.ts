@@ -16,6 +16,8 @@ export interface Attempt {
   readonly status: number | null;
   readonly code: string | null;
   readonly leads: number;
+  /** By a sender: leads that were there before. They are not in `leads`. */
+  readonly updated: number;
   readonly since: number | null;
   readonly through: number | null;
   readonly durationMs: number | null;

@@ -80,6 +80,7 @@ const toAttempt = (
   status,
   code: code ?? null,
   leads: sent.leads,
+  updated: 0,
   since: sent.since,
   through: sent.through,
   durationMs: durationMs === undefined ? null : Math.round(durationMs),

@@ -279,7 +279,8 @@ export function createIntakeEndpoint(
       if (token)
         senders?.recordRequest(token, {
           status,
-          leads: payload && added + updated,
+          leads: payload && added,
+          updated,
           durationMs,
           // In the console, a person sees the answer.
           refused: isConsoleRequest(ended.request) ? undefined : problem && toRefused(problem),

@@ -31,8 +31,10 @@ export interface RefusedLeads {
 /** A request that sends leads, and has ended. */
 export interface EndedRequest {
   readonly status: number;
-  /** Of those that were stored. Undefined: the request did not succeed. */
+  /** Those that were added. Undefined: the request did not succeed. */
   readonly leads: number | undefined;
+  /** Those that were there before: a repeated request adds nothing. */
+  readonly updated: number;
   readonly refused: RefusedLeads | undefined;
   readonly durationMs?: number;
 }
@@ -142,13 +144,14 @@ const createEntry = ({ userId, tokenId }: TokenKey, mustBeIssued: boolean): Entr
   attempts: [],
 });
 
-/** Undefined: a repeated request has added nothing, or its client has disconnected. */
+/** Undefined: a request with a known key has changed nothing, or its client has disconnected. */
 function toAttempt(
   at: number,
-  { status, leads, refused, durationMs = 0 }: EndedRequest,
+  { status, leads, updated, refused, durationMs = 0 }: EndedRequest,
 ): PendingAttempt | undefined {
   const facts = { status, durationMs: Math.round(durationMs) };
-  if (leads !== undefined) return leads > 0 ? attempt('leads', at, { ...facts, leads }) : undefined;
+  if (leads !== undefined)
+    return leads + updated > 0 ? attempt('leads', at, { ...facts, leads, updated }) : undefined;
   if (!refused || status === DISCONNECTED) return undefined;
   const fields = shownNames((refused.errors ?? []).map(({ field }) => field));
   return attempt(status < 500 ? 'refused' : 'failed', at, { ...facts, code: refused.code, fields });

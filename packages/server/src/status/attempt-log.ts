@@ -85,7 +85,7 @@ function emptyPolls(attempts: readonly Attempt[], newer: Attempt | undefined): A
 }
 
 function toWire(one: Attempt, subject: LogSubject, now: number): WireAttempt {
-  const { polls: _, host: __, ...facts } = one;
+  const { polls: _, host: __, updated: ___, ...facts } = one;
   return {
     ...facts,
     at: toIso(one.at),

@@ -13,9 +13,7 @@ const problemOf = (code: string | null) =>
 export function attemptMessage(attempt: Attempt, now: number): string {
   switch (attempt.kind) {
     case 'leads':
-      return attempt.leads === 0 && attempt.host !== null
-        ? `${attempt.host} was told that there are new leads`
-        : countOf(attempt.leads, 'lead', 'leads');
+      return leadsOf(attempt);
     case 'empty':
       return countOf(attempt.times, 'poll without new leads', 'polls without new leads');
     case 'recovered':
@@ -23,6 +21,14 @@ export function attemptMessage(attempt: Attempt, now: number): string {
     default:
       return `${failureOf(attempt)}${repetition(attempt)}${nextTry(attempt, now)}`;
   }
+}
+
+function leadsOf({ leads, updated, host }: Attempt): string {
+  if (leads === 0 && host !== null) return `${host} was told that there are new leads`;
+  const added = countOf(leads, 'lead', 'leads');
+  if (updated === 0) return added;
+  const known = countOf(updated, 'lead sent before was updated', 'leads sent before were updated');
+  return leads === 0 ? known : `${added}; ${known}`;
 }
 
 /** `401 the access token has expired`, `503 from hooks.zapier.com` */

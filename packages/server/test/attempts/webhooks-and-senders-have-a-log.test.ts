@@ -150,6 +150,45 @@ it('an event of a form service that is no submission: what to do', async () => {
   );
 });
 
+it('a sender: leads that are sent again are updates, which are not counted, and end a failure', async () => {
+  const clock = manualClock();
+  const service = await startIntake({ clock });
+  const send = async (status: number, ...leads: readonly object[]) => {
+    clock.advance(1000);
+    const answer = await sendLeads(service, leads, { tokenId: 'web' });
+    expect(answer.status).toBe(status);
+  };
+  const [ada, ben, eve] = ['ada', 'ben', 'eve'].map((id) => ({ id, firstName: id }));
+  if (!ada || !ben || !eve) throw new Error('there are three');
+  await send(201, ada);
+  await send(200, ada);
+  await send(422, { nickname: 'x' });
+  await send(200, ada);
+  await send(200, ada);
+  await send(422, { nickname: 'x' });
+  await service.service.senders?.flush();
+  await send(200, ada);
+  await service.service.senders?.flush();
+  await send(201, ada, ben, eve);
+  await send(200, ada, ben);
+  const { senders } = await get<Senders>(service, 'senders');
+  const [sender] = senders;
+  expect(sender).toMatchObject({ accepted30d: 3, refused30d: 2, lastAcceptedAt: iso(clock()) });
+  expect(sender?.last24h.reduce((sum, hour) => sum + (hour?.leads ?? 0), 0)).toBe(3);
+  expect(await service.leads('boss')).toHaveLength(3);
+  const log = await logOf(service, `senders/${sender?.id}/log`);
+  expect(log.map(({ kind, leads, message }) => `${kind} ${leads}: ${message.replace(/ at .*/, '')}`)).toEqual(
+    [
+      'leads 2: 2 leads; 3 leads sent before were updated',
+      'leads 0: 1 lead sent before was updated',
+      'refused 0: 422',
+      'leads 0: 2 leads sent before were updated',
+      'refused 0: 422',
+      'leads 1: 1 lead; 1 lead sent before was updated',
+    ],
+  );
+});
+
 it('what a receiver answered and was not written before an erasure is not written after it', async () => {
   const receiver = await startReceiver();
   const service = await startWith(receiver, { consumerFlushMs: 3_600_000 });
