@@ -69,9 +69,13 @@ export function addAttempt<A extends PendingAttempt>(pending: A[], next: A): voi
   if (pending.length > MAX_ATTEMPTS) pending.shift();
 }
 
+/** Leads of a longer time are several entries, so that each has a time: a write may be late. */
+const MAX_ENTRY_MS = 60_000;
+
 /** A client may go back, or get the newest leads again and again. */
 function isNextPage(last: Attempt, next: Attempt): boolean {
   if (last.kind !== 'leads' || next.kind !== 'leads' || last.host !== next.host) return false;
+  if (next.at - last.firstAt > MAX_ENTRY_MS) return false;
   return last.through === null ? next.through === null : next.since !== null && next.since >= last.through;
 }
 
