@@ -32,7 +32,7 @@ async function expectConsole(url: string, token: string): Promise<void> {
     /^n8n-nodes-leadtap-.*tgz$/,
     /^leadtap-client-.*tgz$/,
     /^connector-.*rb$/,
-    /^platforms-.*json$/,
+    /^texts-.*json$/,
   ])
     expect([...names]).toContainEqual(expect.stringMatching(kind));
   for (const name of names) await readText(`${url}/console/${name}`);
