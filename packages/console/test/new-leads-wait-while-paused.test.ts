@@ -91,7 +91,7 @@ it('ends with the token', async () => {
   await forgetToken(page);
   await page.getByLabel('Paste the token you were given').fill(await service.token('boss'));
   await page.keyboard.press('Enter');
-  await connection(page).getByText('live', { exact: true }).waitFor();
+  await page.getByRole('main').getByText('live', { exact: true }).waitFor();
   expect(await page.title()).toBe('Overview · Leadtap');
 });
 
