@@ -1,11 +1,11 @@
 /** The polls of a consumer that mean something: leads, refusals, failures, and the first success after them. */
-import { addAttempt, attempt, isFailure, NO_FACTS, type PendingAttempt } from '../attempts/merge-attempts.ts';
+import { addAttempt, attempt, isFailure, type PendingAttempt } from '../attempts/merge-attempts.ts';
 import { type Attempt, CLIENT_CLOSED_REQUEST_CODE } from '../attempts/store.ts';
 import { laterOf } from '../lib/clock.ts';
 import type { EndedPoll, PollFacts } from '../poll/store.ts';
 import type { ConsumerPosition, PollAttempt, PollSummary } from './store.ts';
 
-type PendingPoll = PendingAttempt & Pick<PollAttempt, 'createdAt'>;
+type PendingPoll = PendingAttempt & { createdAt?: PollAttempt['createdAt'] };
 
 /** What the recorder has of a consumer. */
 export interface PollAttempts {
@@ -64,7 +64,6 @@ type SentLeads = Pick<PollAttempt, 'leads' | 'since' | 'through' | 'createdAt'>;
 
 const NO_LEADS: SentLeads = { leads: 0, since: null, through: null, createdAt: undefined };
 
-/** One literal: V8 takes several times as long for an object that is spread from several. */
 const toAttempt = (
   { polls }: PollAttempts,
   kind: Attempt['kind'],
@@ -72,26 +71,20 @@ const toAttempt = (
   status: number | null,
   { code, durationMs, heldMs }: PollFacts,
   sent = NO_LEADS,
-): PendingPoll => ({
-  kind,
-  at,
-  firstAt: at,
-  times: 1,
-  status,
-  code: code ?? null,
-  leads: sent.leads,
-  updated: 0,
-  since: sent.since,
-  through: sent.through,
-  durationMs: durationMs === undefined ? null : Math.round(durationMs),
-  heldMs: heldMs === undefined ? null : Math.round(heldMs),
-  reason: null,
-  nextTryAt: null,
-  fields: NO_FACTS.fields,
-  host: null,
-  polls: [polls, polls],
-  createdAt: sent.createdAt,
-});
+): PendingPoll => {
+  const pending: PendingPoll = attempt(kind, at, {
+    status,
+    code: code ?? null,
+    leads: sent.leads,
+    since: sent.since,
+    through: sent.through,
+    durationMs: durationMs === undefined ? null : Math.round(durationMs),
+    heldMs: heldMs === undefined ? null : Math.round(heldMs),
+    polls: [polls, polls],
+  });
+  pending.createdAt = sent.createdAt;
+  return pending;
+};
 
 /** A client that has disconnected has `lastStatus` 200 or 499, so only the memory would know of it. */
 const isEndedBySuccess = (last: Pick<Attempt, 'kind' | 'status' | 'code'>): boolean =>

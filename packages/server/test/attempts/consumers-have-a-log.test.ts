@@ -143,6 +143,24 @@ it('a client without since has an entry for new leads alone', async () => {
   expect(log[0]).toMatchObject({ since: iso(second), through: iso(third) });
 });
 
+it('leads of more than a minute are several entries, although they are written together', async () => {
+  const clock = manualClock();
+  const service = await startService({ clock });
+  const zapier = await client(service, 'boss', 'zapier');
+  let [since = 0] = await service.add({});
+  for (const ms of [0, 30_000, 31_000]) {
+    clock.advance(ms);
+    const [added = 0] = await service.add({});
+    await zapier.poll(`since=${iso(since)}`);
+    since = added;
+  }
+  const entries = (await logOf(service, 'zapier')).filter(({ kind }) => kind === 'leads');
+  expect(entries.map(({ leads, times }) => [leads, times])).toEqual([
+    [1, 1],
+    [2, 2],
+  ]);
+});
+
 it('refusals of a limit are one entry, whatever is between them', async () => {
   const clock = manualClock();
   const service = await startService({ clock });
