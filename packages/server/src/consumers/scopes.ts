@@ -55,6 +55,10 @@ export function parseScopes(text: string | null): readonly ScopeFrom[] {
   return isOnly(parsed) ? [{ after: null, scope: toScope(parsed) }] : parsed;
 }
 
+/** What a consumer was sent of this time was of this scope. Null: it is not known. */
+export const scopeAt = (scopes: string | null, createdAt: number): LeadScope | null =>
+  parseScopes(scopes).findLast(({ after }) => after === null || after < createdAt)?.scope ?? null;
+
 /** A user's access is changed rarely. What came before the last of so many changes is not known any more. */
 const MAX_SCOPES = 10;
 

@@ -306,11 +306,12 @@ function* toEndedConsumers(sql: Statements, rows: readonly EndedRow[]): SqlTask<
   });
   const missed = yield* findMissed(sql.moved, queries, 0);
   return ended.map(({ row, gaps }, index) => {
-    const { userId, tokenId, endedAt, through, companyId, accessLevel, branchId, departmentId } = row;
+    const { userId, tokenId, endedAt, through, scopes } = row;
+    const { companyId, accessLevel, branchId, departmentId } = row;
     const { moved = [], unseen = [] } = missed[index] ?? {};
     const missedLeads = [...new Set([...moved, ...unseen])];
     return {
-      ...{ userId, tokenId, endedAt, through, gaps },
+      ...{ userId, tokenId, endedAt, through, gaps, scopes },
       user: { id: userId, companyId, accessLevel, branchId, departmentId },
       missedLeads: missedLeads.filter((createdAt) => !isInGap({ gaps }, createdAt)),
     };

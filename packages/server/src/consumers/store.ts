@@ -147,6 +147,7 @@ export interface EndedConsumer extends ConsumerKey {
   readonly through: number;
   readonly gaps: readonly Omit<Gap, 'recordedAt'>[];
   /** As in `Consumer`. */
+  readonly scopes: string | null;
   readonly missedLeads: readonly number[];
 }
 

@@ -1,8 +1,7 @@
 /** `GET {base_url}/automation/consumers`: the consumers of the user of the token, and the diagnosis of each. */
 import { CONSUMERS_PATH, type Consumers, type Consumer as WireConsumer } from '@leadtap/contract';
 import { tokenKeyOf } from '../accounts/token-key.ts';
-import { includesScope } from '../consumers/scopes.ts';
-import { type EndedConsumer, isSameConsumer } from '../consumers/store.ts';
+import { isSameConsumer } from '../consumers/store.ts';
 import { type CallerEndpoint, READ_METHODS, type RefusalObserver } from '../http/endpoint.ts';
 import { type Exchange, jsonPayload } from '../http/exchange.ts';
 import {
@@ -11,7 +10,6 @@ import {
   createIdentification,
   type IdentificationOptions,
 } from '../http/identify.ts';
-import { type PollingUser, scopeOf } from '../leads/access.ts';
 import { systemClock, toIso } from '../lib/clock.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Store } from '../store/store.ts';
@@ -37,7 +35,7 @@ import { countOf, hostOf, inSentence, MAX_PENDING_LEADS, nameOf } from './senten
 const MAX_HISTORY = 100;
 
 export interface ConsumersEndpointOptions extends IdentificationOptions, RefusalObserver {
-  readonly store: Pick<Store, 'countLeadsInRanges'>;
+  readonly store: Pick<Store, 'countLeadsInRanges' | 'organisation'>;
   readonly sources: ConsumerSources;
   readonly accounts: Accounts;
   /** The limiter of polls: both count together. */
@@ -100,7 +98,7 @@ export function createConsumersEndpoint(options: ConsumersEndpointOptions): Call
     const revoked = { userId: user.id, maxPendingLeads: 1, now, areRevoked: true } as const;
     for await (const page of consumerPages(sources, revoked)) viewers.push(...page.map(toEndedViewer));
     for await (const page of endedConsumerPages(sources, { userId: user.id, now }))
-      viewers.push(...page.filter((ended) => hadScopeOf(ended, user)).map(toDeletedViewer));
+      viewers.push(...page.map(toDeletedViewer));
     const coverage = await readUserCoverage(store, user, viewers, now);
     consumers.sort((a, b) => rankOf(a, now) - rankOf(b, now));
     const summary = summarize(consumers, { ...counts, coverage }, now, staleAfterMs);
@@ -114,12 +112,6 @@ export function createConsumersEndpoint(options: ConsumersEndpointOptions): Call
     answer: list,
     observe: ({ problem }) => observeRefusal?.(problem?.parts.violatedPolicies ?? []),
   };
-}
-
-/** It had all that the user may see now. */
-function hadScopeOf(ended: EndedConsumer, user: PollingUser): boolean {
-  const [scope, now] = [scopeOf(ended.user), scopeOf(user)];
-  return scope !== undefined && now !== undefined && includesScope(scope, now);
 }
 
 /** Those with a problem first, then those behind, so that one of hundreds is seen. */

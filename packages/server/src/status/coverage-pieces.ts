@@ -1,7 +1,9 @@
 /** Which leads no consumer has: what is left of the last 30 days without the positions of the consumers that may see a place. */
+import { includesScope, parseScopes } from '../consumers/scopes.ts';
 import { type Consumer, type EndedConsumer, positionOf } from '../consumers/store.ts';
 import { hasEnded } from '../hooks/store.ts';
-import type { PollingUser } from '../leads/access.ts';
+import { mayPoll, type PollingUser, scopeOf } from '../leads/access.ts';
+import type { LeadScope } from '../leads/record.ts';
 import { AFTER_ALL_MS, BEFORE_ALL_MS } from '../sql/sql.ts';
 import { toConsumerHookJson } from './consumer-hooks.ts';
 import {
@@ -17,7 +19,9 @@ import { nameOf } from './sentences.ts';
 /** A consumer, as far as it decides who has a lead. */
 export interface Viewer {
   readonly name: string;
-  readonly user: PollingUser;
+  readonly scope: LeadScope;
+  /** What it was sent in this scope came after it. Null: from the first lead. */
+  readonly after: number | null;
   /** The leads after it wait. Null: all do. */
   readonly position: number | null;
   /** Up to the position. */
@@ -32,10 +36,12 @@ export interface Viewer {
   readonly endedAt?: number;
 }
 
-/** Its user is undefined if it was not read with the consumer. */
-export interface ViewerSource extends Omit<Viewer, 'user'> {
+export interface ViewerSource extends Omit<Viewer, 'scope' | 'after'> {
   readonly userId: string;
+  /** Undefined: it was not read with the consumer. */
   readonly user: PollingUser | undefined;
+  /** As in `ConsumerPosition`. */
+  readonly scopes: string | null;
   /** A problem names it: its leads wait for it, and are not reported once more. */
   readonly isNamed: boolean;
 }
@@ -60,6 +66,7 @@ export function toViewerSource({ listed, state, problems }: JudgedConsumer, now:
   const start = hook?.createdAt ?? now;
   return {
     ...{ userId, user: pendingOf(listed)?.user, isNamed },
+    scopes: (consumer ?? leadHookOf(listed))?.scopes ?? null,
     name: nameOf({ name, tokenId, hook: toConsumerHookJson(hook) }),
     position: position ? positionOf(position) : start,
     gaps: [
@@ -72,27 +79,38 @@ export function toViewerSource({ listed, state, problems }: JudgedConsumer, now:
 
 /** The token was revoked: what it was sent before, it has. */
 export function toEndedViewer(consumer: Consumer): ViewerSource {
-  const { name, tokenId, userId, user, gaps, missedLeads } = consumer;
+  const { name, tokenId, userId, user, scopes, gaps, missedLeads } = consumer;
   return {
-    ...{ userId, user, name: nameOf({ name, tokenId }), position: positionOf(consumer) },
+    ...{ userId, user, scopes, name: nameOf({ name, tokenId }), position: positionOf(consumer) },
     ...{ gaps: [...gaps, ...missedLeads.map(toGap)], isNamed: false, state: 'ended' },
   };
 }
 
 /** It does not exist any more. */
 export function toDeletedViewer({ userId, tokenId, user, through, ...ended }: EndedConsumer): ViewerSource {
-  const { gaps, missedLeads, endedAt } = ended;
+  const { scopes, gaps, missedLeads, endedAt } = ended;
   return {
     // Without a plan: it gets no lead any more.
-    ...{
-      userId,
-      user: { ...user, plan: '' },
-      name: nameOf({ name: null, tokenId }),
-      position: through,
-      endedAt,
-    },
+    ...{ userId, user: { ...user, plan: '' }, scopes, endedAt },
+    ...{ name: nameOf({ name: null, tokenId }), position: through },
     ...{ gaps: [...gaps, ...missedLeads.map(toGap)], isNamed: false, state: 'ended' },
   };
+}
+
+/** As one viewer for what its user may see now, and one for each other scope in which it was sent leads before. */
+export function viewersOf({ user, scopes, isNamed, ...source }: ViewerSource): Viewer[] {
+  const { position } = source;
+  const now = user && scopeOf(user);
+  const state = user && (mayPoll(user) || isNamed) ? source.state : 'ended';
+  const viewers: Viewer[] = now ? [{ ...source, scope: now, after: null, state }] : [];
+  const recorded = position === null ? [] : parseScopes(scopes);
+  for (const [index, { after, scope }] of recorded.entries()) {
+    if (position === null || scope === null || (now && includesScope(now, scope))) continue;
+    const through = Math.min(position, recorded[index + 1]?.after ?? position);
+    const { name, gaps } = source;
+    viewers.push({ name, gaps, scope, after, position: through, state: 'ended' });
+  }
+  return viewers;
 }
 
 /** A lead that was moved to where the consumer sees it, and was not sent to it since. */
@@ -117,6 +135,7 @@ export interface Piece {
 /** The part of each piece that this consumer does not have either. */
 export function addViewer(pieces: readonly Piece[], viewer: Viewer): Piece[] {
   const { position, gaps, state, endedAt } = viewer;
+  const start = viewer.after ?? BEFORE_ALL_MS;
   const tail = position ?? BEFORE_ALL_MS;
   return pieces.flatMap((piece) => {
     const { next, silent } = piece;
@@ -132,13 +151,13 @@ export function addViewer(pieces: readonly Piece[], viewer: Viewer): Piece[] {
       isAfterEnded: part.isAfterEnded || (state === 'ended' && position !== null),
     }));
     const skipped = gaps.flatMap(({ after, through, isBeforeStart }) =>
-      clip(piece, after ?? BEFORE_ALL_MS, Math.min(through, tail)).map((part) => ({
+      clip(piece, Math.max(start, after ?? start), Math.min(through, tail)).map((part) => ({
         ...part,
         isSkipped: part.isSkipped || !isBeforeStart,
         isBeforeStart: part.isBeforeStart || isBeforeStart,
       })),
     );
-    return [...skipped, ...rest];
+    return [...clip(piece, BEFORE_ALL_MS, start), ...skipped, ...rest];
   });
 }
 

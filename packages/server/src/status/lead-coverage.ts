@@ -4,7 +4,9 @@
  */
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { StoredCompany } from '../accounts/store.ts';
-import { mayPoll, maySee, type PollingUser, scopeOf } from '../leads/access.ts';
+import { includesScope } from '../consumers/scopes.ts';
+import { isInScope, mayPoll, maySee, type PollingUser, scopeOf } from '../leads/access.ts';
+import type { LeadScope } from '../leads/record.ts';
 import type { LeadRange, LeadRangeCount } from '../leads/store.ts';
 import { type Clock, toIso, toIsoOrNull } from '../lib/clock.ts';
 import { BEFORE_ALL_MS } from '../sql/sql.ts';
@@ -17,6 +19,7 @@ import {
   type UnreachedKind,
   type Viewer,
   type ViewerSource,
+  viewersOf,
 } from './coverage-pieces.ts';
 import type { LeadCoverage, UnseenPlace } from './report.ts';
 import { MAX_PENDING_LEADS, MAX_PLACES } from './sentences.ts';
@@ -53,33 +56,49 @@ const wholeCompany = ({ id, name }: Pick<StoredCompany, 'id' | 'name'>): Place =
   isOnlyHere: false,
 });
 
-/** Places that have the same consumers are counted as one. `pieces` are without what consumers of the whole company have. */
-function planPlaces(stored: StoredCompany, viewers: readonly Viewer[], pieces: readonly Piece[]): Task[] {
+const placeOf = (scope: LeadScope): Place => ({
+  ...wholeCompany({ id: scope.companyId, name: scope.companyId }),
+  branchId: scope.level === 'BRANCH' ? scope.branchId : null,
+  departmentId: scope.level === 'DEPARTMENT' ? scope.departmentId : null,
+});
+
+function scopeOfPlace({ companyId, branchId, departmentId }: Place): LeadScope {
+  if (departmentId !== null) return { level: 'DEPARTMENT', companyId, departmentId };
+  return branchId === null ? { level: 'COMPANY', companyId } : { level: 'BRANCH', companyId, branchId };
+}
+
+/** Places that have the same consumers are counted as one. `pieces` are without what consumers of all in `within` have. */
+function planPlaces(
+  stored: StoredCompany,
+  within: LeadScope,
+  viewers: readonly Viewer[],
+  pieces: readonly Piece[],
+): Task[] {
   const company = wholeCompany(stored);
   const tasks = tasksOf(pieces, { ...company, isOnlyHere: true });
   for (const { id: branchId, name: branch, departments } of stored.branches) {
     const ofBranch = viewers
-      .filter(({ user }) => user.accessLevel === 'BRANCH' && user.branchId === branchId)
+      .filter(({ scope }) => scope.level === 'BRANCH' && scope.branchId === branchId)
       .reduce(addViewer, pieces);
     const below = viewers.filter(
-      ({ user }) =>
-        user.accessLevel === 'DEPARTMENT' && departments.some(({ id }) => id === user.departmentId),
+      ({ scope }) => scope.level === 'DEPARTMENT' && departments.some(({ id }) => id === scope.departmentId),
     );
     const place = { ...company, branchId, branch };
     tasks.push(...tasksOf(ofBranch, { ...place, isOnlyHere: below.length > 0 }));
-    if (below.length === 0) continue;
+    if (below.length === 0 && within.level !== 'DEPARTMENT') continue;
     for (const { id: departmentId, name: department } of departments) {
       const ofDepartment = below
-        .filter(({ user }) => user.departmentId === departmentId)
+        .filter(({ scope }) => scope.level === 'DEPARTMENT' && scope.departmentId === departmentId)
         .reduce(addViewer, ofBranch);
       tasks.push(...tasksOf(ofDepartment, { ...place, departmentId, department }));
     }
   }
-  return tasks;
+  return tasks.filter(({ place }) => isInScope(within, place));
 }
 
 type RangeStore = Pick<Store, 'countLeadsInRanges'>;
-type CoverageStore = RangeStore & Pick<Store, 'organisation' | 'findUser'>;
+type PlaceStore = RangeStore & { readonly organisation: Pick<Store['organisation'], 'readCompany'> };
+type CoverageStore = PlaceStore & Pick<Store, 'organisation' | 'findUser'>;
 
 async function* countAll(
   store: RangeStore,
@@ -173,20 +192,21 @@ class Sum {
   }
 }
 
-/** Those who may poll at all. A consumer of another user has what it was sent before. */
+/** Of each company. */
 async function findViewers(
-  store: Pick<CoverageStore, 'findUser'>,
+  store: { findUser(id: string): Promise<PollingUser | undefined> },
   sources: readonly ViewerSource[],
 ): Promise<Map<string, Viewer[]>> {
   const users = new Map<string, PollingUser | undefined>();
   const byCompany = new Map<string, Viewer[]>();
-  for (const { userId, isNamed, ...source } of sources) {
+  for (const source of sources) {
+    const { userId } = source;
     if (!source.user && !users.has(userId)) users.set(userId, await store.findUser(userId));
-    const user = source.user ?? users.get(userId);
-    if (!user || !scopeOf(user)) continue;
-    const viewers = byCompany.get(user.companyId) ?? [];
-    byCompany.set(user.companyId, viewers);
-    viewers.push({ ...source, user, state: mayPoll(user) || isNamed ? source.state : 'ended' });
+    for (const viewer of viewersOf({ ...source, user: source.user ?? users.get(userId) })) {
+      const viewers = byCompany.get(viewer.scope.companyId) ?? [];
+      byCompany.set(viewer.scope.companyId, viewers);
+      viewers.push(viewer);
+    }
   }
   return byCompany;
 }
@@ -200,30 +220,32 @@ async function findUserOf(
   return users.find((user) => mayPoll(user) && maySee(user, place))?.id ?? null;
 }
 
-/** The leads of these companies that no consumer of the whole company has, by place where other consumers may have them. */
+/** The leads of these places that no consumer of all of it has, by place where other consumers may have them. */
 async function* countUnreached(
-  store: CoverageStore,
-  companies: readonly Place[],
-  viewersOf: ReadonlyMap<string, readonly Viewer[]>,
+  store: PlaceStore,
+  places: readonly Place[],
+  viewersByCompany: ReadonlyMap<string, readonly Viewer[]>,
   since: number,
 ): AsyncGenerator<Task & LeadRangeCount> {
-  const tasks = companies.flatMap((company) => {
-    const viewers = viewersOf.get(company.companyId) ?? [];
-    const ofAll = viewers.filter(({ user }) => user.accessLevel === 'COMPANY');
-    return tasksOf(ofAll.reduce(addViewer, piecesSince(since)), company);
+  const divided = new Map<Place, Piece[]>();
+  const tasks = places.flatMap((place) => {
+    const within = scopeOfPlace(place);
+    const viewers = viewersByCompany.get(place.companyId) ?? [];
+    const ofAll = viewers.filter(({ scope }) => includesScope(scope, within));
+    if (ofAll.length < viewers.length) divided.set(place, []);
+    return tasksOf(ofAll.reduce(addViewer, piecesSince(since)), place);
   });
-  const divided = new Map<string, Piece[]>();
   for await (const counted of countAll(store, tasks)) {
-    const { piece, count, readFrom } = counted;
-    const { companyId } = counted.place;
+    const { piece, place, count, readFrom } = counted;
     if (count === 0 && readFrom === null) continue;
-    if (viewersOf.get(companyId)?.some(({ user }) => user.accessLevel !== 'COMPANY'))
-      divided.set(companyId, [...(divided.get(companyId) ?? []), piece]);
+    const pieces = divided.get(place);
+    if (pieces) pieces.push(piece);
     else yield counted;
   }
-  for (const [companyId, pieces] of divided) {
-    const company = await store.organisation.readCompany(companyId);
-    if (company) yield* countAll(store, planPlaces(company, viewersOf.get(companyId) ?? [], pieces));
+  for (const [place, pieces] of divided) {
+    const company = pieces.length === 0 ? undefined : await store.organisation.readCompany(place.companyId);
+    const viewers = viewersByCompany.get(place.companyId) ?? [];
+    if (company) yield* countAll(store, planPlaces(company, scopeOfPlace(place), viewers, pieces));
   }
 }
 
@@ -263,23 +285,20 @@ async function readCoverage(
 
 /** The leads that the user may see, and the consumers of the user. */
 export async function readUserCoverage(
-  store: RangeStore,
+  store: PlaceStore,
   user: PollingUser,
   sources: readonly ViewerSource[],
   now: number,
 ): Promise<LeadCoverage> {
-  const { companyId, accessLevel, branchId, departmentId } = user;
-  const place: Place = {
-    ...wholeCompany({ id: companyId, name: companyId }),
-    branchId: accessLevel === 'BRANCH' ? branchId : null,
-    departmentId: accessLevel === 'DEPARTMENT' ? departmentId : null,
-  };
-  const all = piecesSince(now - COUNTED_MS);
-  const pieces = sources.map((source) => ({ ...source, user })).reduce(addViewer, all);
+  const scope = scopeOf(user);
+  const places = scope ? [placeOf(scope)] : [];
+  const viewers = await findViewers({ findUser: async () => user }, sources);
   const sum = new Sum();
-  for await (const counted of countAll(store, tasksOf(pieces, place))) sum.addUnreached(counted);
-  for await (const counted of countAll(store, tasksOf(all, place))) sum.addTotal(counted);
-  return sum.toCoverage(!sum.isEmpty || (await hasLeads(store, [place])));
+  for await (const counted of countUnreached(store, places, viewers, now - COUNTED_MS))
+    sum.addUnreached(counted);
+  const all = places.flatMap((place) => tasksOf(piecesSince(now - COUNTED_MS), place));
+  for await (const counted of countAll(store, all)) sum.addTotal(counted);
+  return sum.toCoverage(!sum.isEmpty || (await hasLeads(store, places)));
 }
 
 /** Also older ones, and imported history. */

@@ -1,7 +1,8 @@
 /** Who may see a lead, and whether each of them has it. */
 import { type LeadState, leadStateOf } from '@leadtap/contract';
+import { scopeAt } from '../consumers/scopes.ts';
 import { isSameConsumer } from '../consumers/store.ts';
-import { maySee } from '../leads/access.ts';
+import { isInScope, maySee } from '../leads/access.ts';
 import type { StoredLead } from '../leads/record.ts';
 import {
   type ConsumerSources,
@@ -21,7 +22,10 @@ export interface LeadConsumer {
   readonly isMissed: boolean;
 }
 
-/** The consumers whose access level includes the lead. Those that have never polled have the leads since their subscription to get. */
+/**
+ * The consumers whose access level includes the lead, or included it when it was sent to them. Those that have never polled have the leads
+ * since their subscription to get.
+ */
 export async function findLeadConsumers(
   sources: ConsumerSources,
   stored: StoredLead,
@@ -35,29 +39,34 @@ export async function findLeadConsumers(
   const receivers = isHistory ? await sources.consumers.findReceivers(stored.companyId, createdAt) : [];
   for await (const page of listedConsumerPages(sources, query)) {
     signal.throwIfAborted();
-    const ofPage: LeadConsumer[] = [];
+    const ofPage: (LeadConsumer & { readonly maySeeIt: boolean })[] = [];
     for (const listed of page) {
       const { consumer, hook, userId } = listed;
       const pending =
         pendingOf(listed) ??
         (await sources.consumers.findPending({ userId, since: createdAt, maxPendingLeads: 1 }));
-      if (!pending || !maySee(pending.user, stored)) continue;
+      if (!pending) continue;
+      const { scopes = null } = consumer ?? leadHookOf(listed) ?? {};
+      const scope = scopeAt(scopes, createdAt);
+      const maySeeIt = maySee(pending.user, stored);
+      if (!maySeeIt && !(scope && isInScope(scope, stored))) continue;
       const position = consumer ?? positionOfLeadHook(leadHookOf(listed));
       const startedAt = consumer ? null : (leadHookOf(listed)?.announcedSince ?? hook?.createdAt ?? null);
       if (startedAt !== null && createdAt <= startedAt) continue;
       const key = receivedKeyOf(listed);
       const receivedHistory = receivers.some((other) => isSameConsumer(other, key)) ? [createdAt] : [];
       ofPage.push({
-        listed,
+        ...{ listed, maySeeIt },
         state: position ? leadStateOf({ ...position, receivedHistory }, stored.lead) : 'waiting',
         isMissed: false,
       });
     }
     const queries = ofPage.map(({ listed }) => missedQueryOf(listed, createdAt - 1, createdAt));
     const missed = await sources.consumers.findMissed(queries, 1);
-    for (const [index, one] of ofPage.entries()) {
-      const isMissed = one.state !== 'waiting' && missed[index]?.includes(createdAt);
-      found.push(isMissed ? { ...one, state: 'skipped', isMissed } : one);
+    for (const [index, { listed, maySeeIt, state }] of ofPage.entries()) {
+      const isMissed = state !== 'waiting' && (missed[index]?.includes(createdAt) ?? false);
+      const hasIt = !isMissed && state !== 'waiting' && state !== 'skipped';
+      if (maySeeIt || hasIt) found.push({ listed, state: isMissed ? 'skipped' : state, isMissed });
     }
   }
   return found;

@@ -777,6 +777,43 @@ export const SITUATIONS: readonly Situation[] = [
     },
   },
   {
+    name: 'the access of a user was narrowed after an automation had received every lead',
+    async setUp(world) {
+      const make = await world.established('make');
+      await world.send({ branchId: 'south' });
+      await make.polls(2);
+      await world.command('user set boss --access-level BRANCH --branch north');
+      await make.polls(2);
+    },
+    claims: {
+      light: 'green',
+      summary: 'The only lead since Monday reached an automation. The only consumer polls as usual.',
+      consumers: { make: 'active good' },
+      lead: { make: 'confirmed' },
+    },
+  },
+  {
+    name: 'the access of a user was narrowed after a webhook had sent every lead, and a lead comes',
+    async setUp(world) {
+      const hook = await world.sendingHook('n8n');
+      world.clock.advance(1000);
+      await world.send({ branchId: 'south' });
+      await world.accepted(hook, 1);
+      const { lead } = world;
+      await world.command('user set boss --access-level BRANCH --branch north');
+      world.clock.advance(1000);
+      await world.send({ branchId: 'north' }, 'north-lead');
+      await world.accepted(hook, 2);
+      world.lead = lead;
+    },
+    claims: {
+      light: 'green',
+      summary: 'All 2 leads since Monday reached an automation. 1 webhook accepts leads.',
+      consumers: { 'n8n →': 'active good' },
+      lead: { n8n: 'confirmed' },
+    },
+  },
+  {
     name: 'imported history, of which an automation gets nothing',
     async setUp(world) {
       await world.established('make');
@@ -874,6 +911,24 @@ export const SITUATIONS: readonly Situation[] = [
     claims: {
       light: 'green',
       summary: 'All 3 leads since Monday reached an automation. The only consumer polls as usual.',
+      consumers: { zapier: 'active good' },
+      lead: { zapier: 'skipped' },
+    },
+  },
+  {
+    name: 'the access of a user was widened after an automation that had every lead was forgotten',
+    async setUp(world) {
+      const north = await world.established('north', 'north-lead');
+      await world.send({ branchId: 'north' });
+      await north.polls(2);
+      await world.command('consumers forget north');
+      await world.command('user set north-lead --access-level COMPANY');
+      world.clock.advance(MINUTE_MS);
+      await world.established('zapier', 'north-lead');
+    },
+    claims: {
+      light: 'green',
+      summary: 'The only lead since Monday reached an automation. The only consumer polls as usual.',
       consumers: { zapier: 'active good' },
       lead: { zapier: 'skipped' },
     },
