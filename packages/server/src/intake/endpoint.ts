@@ -154,7 +154,9 @@ export function createIntakeEndpoint(
     upload.complete();
     const { token } = caller;
     let { companyId } = caller.user;
-    const sent = () => ({ companyId, token, body, idempotencyKey: keyOrNone(request) });
+    const sent = () => ({
+      ...{ companyId, token, body, mediaType: typeOf(request), idempotencyKey: keyOrNone(request) },
+    });
     try {
       const { user } = hasArrived ? caller : await callers.identifyAgain(exchange);
       companyId = user.companyId;
@@ -164,9 +166,7 @@ export function createIntakeEndpoint(
       return payload;
     } catch (error) {
       const isKept = error instanceof ProblemError && isKeptProblem(error) && !isConsoleRequest(request);
-      throw isKept && refusedLeads
-        ? refusedLeads.keep({ ...sent(), mediaType: typeOf(request) }, error)
-        : error;
+      throw isKept && refusedLeads ? refusedLeads.keep(sent(), error) : error;
     }
   }
 

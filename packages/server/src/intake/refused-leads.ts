@@ -67,6 +67,8 @@ export class RefusedLeadRecorder {
   readonly #bytesOfCompany = new Map<string, number>();
   #bytes = 0;
   #accepted: AcceptedRequest[] = [];
+  /** Of the bodies in it. */
+  #acceptedBytes = 0;
   #timer: NodeJS.Timeout | undefined;
   #removal: NodeJS.Timeout | undefined;
   #pruning: NodeJS.Timeout | undefined;
@@ -134,10 +136,10 @@ export class RefusedLeadRecorder {
   }
 
   /** The leads of this request were written: an earlier attempt that was refused is not needed any more. */
-  noteAccepted({ companyId, token, body, idempotencyKey }: Omit<SentRequest, 'mediaType'>): void {
-    if (this.#isClosed) return;
+  noteAccepted({ companyId, token, body, mediaType, idempotencyKey }: SentRequest): void {
+    if (this.#isClosed || body.length > MAX_KEPT_BYTES) return;
     const keyHash = idempotencyKey === undefined ? null : hashKey(companyId, token, idempotencyKey);
-    if (body.length > MAX_KEPT_BYTES && keyHash === null) return;
+    const isCompared = keyHash !== null && this.#acceptedBytes + body.length <= MAX_QUEUED_BYTES;
     const accepted: AcceptedRequest = {
       companyId,
       userId: token.userId,
@@ -145,10 +147,14 @@ export class RefusedLeadRecorder {
       at: this.#options.clock(),
       bodyHash: hash('sha256', body),
       keyHash,
+      sent: isCompared ? { mediaType, body } : undefined,
     };
     for (const [key, refused] of this.#queued.get(companyId) ?? [])
       if (isSuperseded(refused, accepted)) this.#take(companyId, key);
-    if (this.#accepted.length < MAX_ACCEPTED) this.#accepted.push(accepted);
+    if (this.#accepted.length < MAX_ACCEPTED) {
+      this.#accepted.push(accepted);
+      this.#acceptedBytes += bytesOf(accepted);
+    }
     this.#removal ??= setTimeout(() => {
       this.#removal = undefined;
       void this.#enqueue(() => this.#removeAccepted());
@@ -242,6 +248,7 @@ export class RefusedLeadRecorder {
       const accepted = this.#accepted.slice(0, MAX_ACCEPTED_PER_TRANSACTION);
       if (!(await this.#store.isEmpty())) await this.#store.removeAccepted(accepted);
       this.#accepted = this.#accepted.slice(accepted.length);
+      for (const one of accepted) this.#acceptedBytes -= bytesOf(one);
     }
   }
 
@@ -278,16 +285,15 @@ export class RefusedLeadRecorder {
   }
 }
 
-/** Whether the leads of a refused request were written since, as `removeAccepted` decides it. */
+const bytesOf = ({ sent }: AcceptedRequest): number => sent?.body.length ?? 0;
+
+/** Whether the same body was accepted since. Keys are compared when the row is written: a sender may use one for all. */
 const isSuperseded = (refused: RefusedLeadWithBody, accepted: AcceptedRequest): boolean =>
   refused.companyId === accepted.companyId &&
   refused.lastAt <= accepted.at &&
-  ((refused.bodyHash === accepted.bodyHash &&
-    refused.userId === accepted.userId &&
-    refused.source === accepted.source) ||
-    (accepted.keyHash !== null &&
-      refused.keyHash === accepted.keyHash &&
-      refused.code !== 'idempotency-key-reused'));
+  refused.bodyHash === accepted.bodyHash &&
+  refused.userId === accepted.userId &&
+  refused.source === accepted.source;
 
 /** Quoted texts in details are values of the body, or names that `field` has as well. */
 const QUOTED = /"(?:[^"\\]|\\.)*"?/g;

@@ -2,13 +2,14 @@
 import { type Contact, normalizeEmail, normalizePhone } from '../leads/removal.ts';
 import { isJsonObject } from '../lib/json.ts';
 import { mediaTypeOf, parseJsonItem, readFields } from './body.ts';
-import type { RefusedLeadWithBody } from './store.ts';
+import type { RefusedLeadWithBody, SentBody } from './store.ts';
 
 /** A string or number in a body, or a name of a field. */
-interface Value {
+export interface Value {
   readonly text: string;
   /** Of its field: the name, and the label of an answer. */
   readonly names: readonly string[];
+  readonly isName?: true;
 }
 
 /** What a body contains, in every encoding of JSON and forms. */
@@ -78,14 +79,14 @@ function collectValues(values: Value[], value: unknown, names: readonly string[]
   } else if (isJsonObject(value)) {
     const labels = LABELS.map((name) => value[name]).filter((label) => typeof label === 'string');
     for (const [name, item] of Object.entries(value)) {
-      values.push({ text: name, names });
+      values.push({ text: name, names, isName: true });
       collectValues(values, item, [...labels, name], layers);
     }
   }
 }
 
 /** Decodes a body as the intake does. Undefined if it cannot be parsed. */
-async function parse({ body, mediaType }: RefusedLeadWithBody): Promise<readonly Value[] | undefined> {
+export async function readValues({ body, mediaType }: SentBody): Promise<readonly Value[] | undefined> {
   const type = mediaTypeOf(mediaType);
   const values: Value[] = [];
   if (type === 'application/json') {
@@ -96,7 +97,7 @@ async function parse({ body, mediaType }: RefusedLeadWithBody): Promise<readonly
   }
   try {
     for (const [name, value] of await readFields(type, body, mediaType)) {
-      values.push({ text: name, names: [] });
+      values.push({ text: name, names: [], isName: true });
       collectValues(values, value, [name]);
     }
     return values;
@@ -107,7 +108,7 @@ async function parse({ body, mediaType }: RefusedLeadWithBody): Promise<readonly
 
 /** A body has at most 64 KiB: some milliseconds, or 0.3 s at worst. */
 export async function toSearchable(refused: RefusedLeadWithBody): Promise<SearchableBody> {
-  const values = await parse(refused);
+  const values = await readValues(refused);
   const source = decodeText(refused.body.toString('utf8'));
   const map = refused.answerMap ?? {};
   if (!values) return { values: [], texts: source, source: [], map };

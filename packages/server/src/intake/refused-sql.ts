@@ -16,6 +16,7 @@ import {
   type TaskOptions,
 } from '../sql/sql.ts';
 import { dayOf, toDay } from './merge-senders.ts';
+import { isSameEnquiry } from './same-enquiry.ts';
 import { prepareRecordSenders } from './sender-sql.ts';
 import {
   type AcceptedRequest,
@@ -152,7 +153,7 @@ interface SummaryRow extends SenderKey {
 const mostFrequent = (rows: readonly SummaryRow[]): SummaryRow =>
   rows.reduce((most, row) => (row.requests > most.requests ? row : most));
 
-const ACCEPTED: Record<keyof AcceptedRequest, ColumnType> = {
+const ACCEPTED: Record<Exclude<keyof AcceptedRequest, 'sent'>, ColumnType> = {
   companyId: 'text',
   userId: 'text',
   source: 'text',
@@ -161,8 +162,6 @@ const ACCEPTED: Record<keyof AcceptedRequest, ColumnType> = {
   keyHash: 'text',
 };
 const IS_SAME_REQUEST = `r.user_id = k."userId" AND coalesce(r.source, '') = coalesce(k.source, '')`;
-/** With a used key, another body is refused: nothing of it was accepted. */
-const IS_SAME_ATTEMPT = "r.code <> 'idempotency-key-reused'";
 
 const prepareSql = (dialect: Dialect) => {
   const accepted = dialect.rows('$1', ACCEPTED);
@@ -175,21 +174,21 @@ const prepareSql = (dialect: Dialect) => {
         key_hash = coalesce(excluded.key_hash, refused_leads.key_hash)`,
     findUsers: `
       SELECT u.id AS "userId", u.company_id AS "companyId" FROM leadtap.users AS u WHERE ${dialect.isIn('u.id', '$1')}`,
-    /** Two joins, because an OR would not use the indexes. */
-    findAccepted: `
+    findByBody: `
       SELECT r.id FROM ${accepted} AS k ${dialect.joinEach(
         'refused_leads',
         'r',
         `r.company_id = k."companyId" AND r.body_hash = k."bodyHash" AND ${IS_SAME_REQUEST} AND r.last_at <= k.at`,
         'refused_leads_by_body',
-      )}
-      UNION ALL
-      SELECT r.id FROM ${accepted} AS k ${dialect.joinEach(
+      )}`,
+    /** Several rows with one key may be of several people. */
+    findByKey: `
+      SELECT min(r.id) AS id, r.key_hash AS "keyHash" FROM ${accepted} AS k ${dialect.joinEach(
         'refused_leads',
         'r',
-        `r.company_id = k."companyId" AND r.key_hash = k."keyHash" AND ${IS_SAME_ATTEMPT} AND r.last_at <= k.at`,
+        'r.company_id = k."companyId" AND r.key_hash = k."keyHash"',
         'refused_leads_by_key',
-      )}`,
+      )} GROUP BY r.key_hash HAVING count(*) = 1`,
     remove: `DELETE FROM leadtap.refused_leads WHERE ${dialect.isIn('id', '$1')} RETURNING 1`,
     dropExcess: `DELETE FROM leadtap.refused_leads WHERE ${dialect.isIn('id', '$1')} RETURNING ${DELETED}`,
     findErrors: `SELECT r.id, r.errors FROM leadtap.refused_leads AS r WHERE ${dialect.isIn('r.id', '$1')}`,
@@ -282,6 +281,26 @@ export function createRefusedLeadStore({ dialect, read, write }: SqlDatabase): R
     });
   }
 
+  async function find(id: string) {
+    if (!isStorable(id)) return undefined;
+    const [row] = await read(() => query<Omit<StoredRow, 'dropped'> & { sender: string | null }>(FIND, [id]));
+    return row && { ...fromRow(row), body: Buffer.from(row.body, 'base64') };
+  }
+
+  /** A row that was found by its key is compared. */
+  async function removeFound(accepted: readonly AcceptedRequest[], statement: string): Promise<number> {
+    const hashes = JSON.stringify(accepted.map(({ sent: _, ...request }) => request));
+    // A read, because there is nearly never a row: it takes no lock.
+    const found = await read(() => query<{ id: string; keyHash?: string }>(statement, [hashes]), SHORT);
+    const ids: string[] = [];
+    for (const { id, keyHash } of found) {
+      const request = keyHash === undefined ? undefined : accepted.find((one) => one.keyHash === keyHash);
+      const refused = request && (await find(id));
+      if (!request || (refused && (await isSameEnquiry(refused, request)))) ids.push(id);
+    }
+    return ids.length === 0 ? 0 : (await write(() => query(sql.remove, [ids]), SHORT)).length;
+  }
+
   return {
     record: (refused) => write(() => record(refused), SHORT),
 
@@ -290,14 +309,9 @@ export function createRefusedLeadStore({ dialect, read, write }: SqlDatabase): R
     },
 
     async removeAccepted(accepted) {
-      // A read, because there is nearly never a row: it takes no lock.
-      const found = await read(
-        () => query<{ id: string }>(sql.findAccepted, [JSON.stringify(accepted)]),
-        SHORT,
-      );
-      if (found.length === 0) return 0;
-      const ids = found.map(({ id }) => id);
-      return (await write(() => query(sql.remove, [ids]), SHORT)).length;
+      const removed = await removeFound(accepted, sql.findByBody);
+      const withKey = accepted.filter(({ keyHash, sent }) => keyHash !== null && sent);
+      return withKey.length === 0 ? removed : removed + (await removeFound(withKey, sql.findByKey));
     },
 
     prune: (now) => write(() => prune(now), SHORT),
@@ -310,13 +324,7 @@ export function createRefusedLeadStore({ dialect, read, write }: SqlDatabase): R
       return rows.map(fromRow);
     },
 
-    async find(id) {
-      if (!isStorable(id)) return undefined;
-      const [row] = await read(() =>
-        query<Omit<StoredRow, 'dropped'> & { sender: string | null }>(FIND, [id]),
-      );
-      return row && { ...fromRow(row), body: Buffer.from(row.body, 'base64') };
-    },
+    find,
 
     async remove(ids) {
       return (await write(() => query(sql.remove, [ids.filter(isStorable)]))).length;

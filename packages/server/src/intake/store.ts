@@ -82,9 +82,13 @@ export interface RequestHashes {
   readonly keyHash: string | null;
 }
 
-export interface RefusedLeadWithBody extends RefusedLead, RequestHashes {
+/** With the header `Content-Type`. */
+export interface SentBody {
+  readonly mediaType: string;
   readonly body: Buffer;
 }
+
+export interface RefusedLeadWithBody extends RefusedLead, RequestHashes, SentBody {}
 
 export interface StoredRefusedLead extends RefusedLead {
   /** The size of its body. */
@@ -102,6 +106,8 @@ export interface AcceptedRequest extends RequestHashes {
   readonly source: string | null;
   /** What was refused later stays. */
   readonly at: number;
+  /** Compared with the row that has the same key. Absent: none is deleted because of its key. */
+  readonly sent?: SentBody | undefined;
 }
 
 /** The refused requests of a sender that are kept. */
@@ -125,7 +131,10 @@ export interface RefusedLeadStore {
   record(refused: readonly RefusedLeadWithBody[]): Promise<void>;
   /** Whether no request is kept at all. */
   isEmpty(): Promise<boolean>;
-  /** Deletes the rows of requests that were accepted: with the same body and source of the same user, or with the same key. */
+  /**
+   * Deletes the rows of requests that were accepted: with the same body and source of the same user, or the only row with the same
+   * key if it is the same enquiry. A sender may use one key for all.
+   */
   removeAccepted(accepted: readonly AcceptedRequest[]): Promise<number>;
   /**
    * Deletes the rows that were last sent 30 days ago, which count as not kept for their sender, and those of users who do not exist.

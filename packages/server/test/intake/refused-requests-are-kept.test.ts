@@ -57,6 +57,8 @@ async function keptOf({ service, store }: TestService, tokenId?: string) {
 }
 
 const INVALID = '{"firstName":"Ada","mail":"ada@example.com"}';
+const CORRECTED = '{"firstName":"Ada","email":"ada@example.com"}';
+const SPLIT = '{"firstName":"Ada","lastName":"Lady","email":"Ada@example.com","timeslot":"10:00"}';
 const VALID = '{"firstName":"Ada"}';
 const bodyOf = (bytes: number): string => `{"mail":"${'x'.repeat(bytes - 11)}"}`;
 
@@ -266,7 +268,7 @@ describe('a request that is sent again', () => {
     const branches = [{ id: 'new', name: 'New', departments: [] }];
     await test.store.applyOrganisation({ companies: [{ id: 'acme', name: 'Acme', branches, users: [] }] });
     expect((await send(other, PLACE, undefined, 'second form')).status).toBe(201);
-    expect((await send(other, VALID, 'key 1')).status).toBe(201);
+    expect((await send(other, CORRECTED, 'key 1')).status).toBe(201);
     expect((await send(other, VALID, 'key 2', 'second form')).status).toBe(201);
     await other.service.refusedLeads.flush();
     expect((await keptOf(test)).map(({ errors }) => errors[0]?.field)).toEqual(['x']);
@@ -278,6 +280,22 @@ describe('a request that is sent again', () => {
     expect((await send(test, '{"firstName":"Other"}', 'key')).status).toBe(422);
     expect((await send(test, VALID, 'key')).status).toBe(201);
     expect((await keptOf(test)).map(({ code }) => code)).toEqual(['idempotency-key-reused']);
+  });
+
+  it.each<[string, string[], string, number]>([
+    ['goes if its e-mail was corrected', ['{"firstName":"Ada","email":"ada"}'], CORRECTED, 0],
+    ['goes if its field was renamed', [INVALID], CORRECTED, 0],
+    ['goes if its name was split', ['{"name":"Lady Ada","mail":"ada@example.com"}'], SPLIT, 0],
+    ['stays if another name was sent', ['{"firstName":"Bob","email":"bob"}'], CORRECTED, 1],
+    ['stays if another e-mail was sent', ['{"firstName":"Ada","mail":"bob@example.com"}'], CORRECTED, 1],
+    ['stays if another phone was sent', ['{"firstName":"Ada","email":"a","phone":"06 12"}'], CORRECTED, 1],
+    ['stays if nothing else was sent', ['{"email":"ada","addressNotes":"web"}'], CORRECTED, 1],
+    ['stays if others have the key', ['{"firstName":"Ada","email":"ada"}', '{"email":"bob"}'], CORRECTED, 2],
+  ])('with the same key %s', async (_what, refused, accepted, kept) => {
+    const test = await startIntake();
+    for (const body of refused) expect((await send(test, body, 'form 7')).status).toBe(422);
+    expect((await send(test, accepted, 'form 7')).status).toBe(201);
+    expect(await keptOf(test)).toHaveLength(kept);
   });
 
   it('goes before it was written, and stays if it was refused after it was accepted', async () => {

@@ -47,6 +47,31 @@ export const DOOR_SITUATIONS: readonly Situation[] = [
     },
   },
   {
+    name: 'refused at the door: three people with one Idempotency-Key',
+    async setUp(world) {
+      const make = await world.established('make');
+      const form = await formOf(world);
+      const send = (email: string, firstName: string) =>
+        world.post([{ firstName, email }], form, { 'idempotency-key': 'form-7' });
+      expect((await send('ada', 'Ada')).status).toBe(422);
+      expect((await send('ben@example.com', 'Ben')).status).toBe(201);
+      expect((await send('eve@example.com', 'Eve')).status).toBe(422);
+      await make.polls(2);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      summary:
+        'form (user boss): 2 requests were refused in the last 2 min, the last one 2 min ago, with 422 idempotency-key-reused.',
+      problems: ['leads-refused error'],
+      consumers: { make: 'active good' },
+      senders: { form: 'error: 1 accepted, 2 refused: idempotency-key-reused ' },
+      alerts: [
+        'error: form (user boss): 2 requests were refused in the last 2 min, the last one 2 min ago, with 422 idempotency-key-reused.',
+      ],
+    },
+  },
+  {
     name: 'refused at the door: nothing is kept, then a lead of another person is accepted',
     env: { LEADTAP_KEEP_REFUSED: 'off' },
     async setUp(world) {
