@@ -29,6 +29,7 @@ import { HttpServer } from './http/server.ts';
 import { createIntakeEndpoint } from './intake/endpoint.ts';
 import { RefusedLeadRecorder } from './intake/refused-leads.ts';
 import { SenderRecorder } from './intake/sender-recorder.ts';
+import { createUnidentifiedRecorder } from './intake/unidentified.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { VERSION } from './lib/version.ts';
 import { openLimiters } from './limits/open-limiters.ts';
@@ -273,7 +274,10 @@ export async function compose(
 
   // The servers.
   const { addRefusal: onRefusal, addUntrustedProxy: onUntrustedProxy } = instance;
-  const mounting = { basePath, publicUrl, trustProxy, logger, onRefusal, onUntrustedProxy };
+  const onUnidentified = createUnidentifiedRecorder({ verifyToken, basePath, senders });
+  const mounting = {
+    ...{ basePath, publicUrl, trustProxy, logger, onRefusal, onUnidentified, onUntrustedProxy },
+  };
   const logDrop = createDropLog(logger, maxConnections);
   const publicServer = new HttpServer(createRouter(endpoints, mounting), {
     logger,

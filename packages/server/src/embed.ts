@@ -2,6 +2,7 @@
 import { LEADS_PATH, NEW_LEADS_PATH } from '@leadtap/contract';
 import { createHandler, type MountOptions, type RequestHandler } from './http/endpoint.ts';
 import { createIntakeEndpoint, type IntakeOptions } from './intake/endpoint.ts';
+import { createUnidentifiedRecorder } from './intake/unidentified.ts';
 import { AccountCache } from './poll/cache/account-cache.ts';
 import { createPollEndpoint, type PollEndpointOptions } from './poll/endpoint.ts';
 
@@ -18,5 +19,6 @@ export function createPollHandler(options: PollHandlerOptions): RequestHandler {
 /** `POST {base_url}/leads`. It reads the body itself: mount it before body parsers. */
 export function createIntakeHandler(options: IntakeHandlerOptions): RequestHandler {
   const endpoint = createIntakeEndpoint(options, new AccountCache(options.store.changeTracking));
-  return createHandler(`${options.basePath ?? ''}${LEADS_PATH}`, [endpoint], options);
+  const onUnidentified = createUnidentifiedRecorder(options);
+  return createHandler(`${options.basePath ?? ''}${LEADS_PATH}`, [endpoint], { ...options, onUnidentified });
 }

@@ -76,6 +76,8 @@ export interface MountOptions {
 export interface HandlerOptions extends MountOptions {
   /** Receives the requests that were answered with a problem, for the status page. Must not throw. */
   readonly onRefusal?: ((refused: RefusedRequest) => void) | undefined;
+  /** Receives the requests that were refused without a token, at any path. Must not throw. */
+  readonly onUnidentified?: ((ended: Exchange) => Promise<void>) | undefined;
   /** Receives the address of a proxy that is not trusted, although the `Link` depends on it. Must not throw. */
   readonly onUntrustedProxy?: ((address: string) => void) | undefined;
 }
@@ -205,13 +207,18 @@ export function createHandler(
     }
     const level = endpoint?.isQuiet && exchange.status < 400 ? 'debug' : 'info';
     logger?.[level]?.(requestLine(exchange, route), isComplete ? 'request' : CLIENT_DISCONNECTED);
+    const token = exchange.token ?? problem?.parts.token;
+    if (problem && !token)
+      options.onUnidentified?.(exchange).catch((err: unknown) => {
+        exchange.log.error({ err }, 'the sender of a refused request could not be found');
+      });
     if (isApi && route !== undefined && problem && isRefusal(exchange))
       onRefusal?.({
         code: problem.code,
         status: exchange.status,
         requestId: exchange.id,
         path: route,
-        token: exchange.token ?? problem.parts.token,
+        token,
       });
   }
 

@@ -96,13 +96,7 @@ export function createIdentification<Account extends CurrentAccount>(
    * if it would be accepted in the URL, so that the status page can say what its sender loses.
    */
   async function refuseUrl(urlToken: string, detail: string): Promise<never> {
-    let token: VerifiedToken | undefined;
-    try {
-      const verified = await verifyToken(urlToken);
-      if (verified.kind !== 'invalid') token = verified.token;
-    } catch (error) {
-      if (!(error instanceof TokenVerificationUnavailableError)) throw error;
-    }
+    const token = await findVerified(verifyToken, urlToken);
     const canSend = token && hasTokenScope(token, 'leads:write') && !hasTokenScope(token, 'leads:read');
     throw challenge('token-missing', { token: canSend ? token : undefined }, detail);
   }
@@ -153,6 +147,20 @@ export function createIdentification<Account extends CurrentAccount>(
     identify: (exchange) => identify(exchange, false),
     identifyAgain: (exchange) => identify(exchange, true),
   };
+}
+
+/** A token whose signature is valid, for the operator: the answer does not depend on it. */
+export async function findVerified(
+  verifyToken: VerifyToken,
+  text: string,
+): Promise<VerifiedToken | undefined> {
+  try {
+    const verified = await verifyToken(text);
+    return verified.kind === 'invalid' ? undefined : verified.token;
+  } catch (error) {
+    if (error instanceof TokenVerificationUnavailableError) return undefined;
+    throw error;
+  }
 }
 
 /** RFC 6750: the scheme in any case, one space, then printable characters without spaces. */

@@ -6,7 +6,7 @@ import { addRateLimitHeaders, rateLimitExceeded } from '../http/authorize.ts';
 import { declaredBytes, readBody, requireBody } from '../http/body.ts';
 import type { CallerEndpoint } from '../http/endpoint.ts';
 import { type Exchange, jsonPayload, type Payload } from '../http/exchange.ts';
-import { isConsoleRequest, searchOf } from '../http/headers.ts';
+import { isConsoleRequest } from '../http/headers.ts';
 import {
   type Accounts,
   type Caller,
@@ -27,6 +27,7 @@ import { parseContent } from './content.ts';
 import { isKeptProblem, MAX_KEPT_BYTES, type RefusedLeadRecorder } from './refused-leads.ts';
 import type { RefusedLeads, SenderRecorder } from './sender-recorder.ts';
 import type { IntakeStore } from './store.ts';
+import { urlTokensOf } from './unidentified.ts';
 
 /** The result of one request that sends leads, for metrics. */
 export interface IntakeObservation {
@@ -81,8 +82,8 @@ const URL_TOKENS_OFF =
   'This service accepts no token in the address. Send it in the header `Authorization`, or ask its operator to set `LEADTAP_INTAKE=urls` and to start it again.';
 
 /** RFC 6750, section 2.3: for senders that cannot set a header. Throws 400 if there are several. */
-function urlTokenOf({ url = '' }: IncomingMessage): string | undefined {
-  const [token, ...others] = new URLSearchParams(searchOf(url)).getAll('access_token');
+function urlTokenOf(request: IncomingMessage): string | undefined {
+  const [token, ...others] = urlTokensOf(request);
   if (others.length > 0)
     throw new ProblemError('malformed-request', { detail: 'Send one `access_token`, not several.' });
   return token;

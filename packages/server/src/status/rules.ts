@@ -124,7 +124,7 @@ export const RULES: readonly Rule[] = [
     levels: ['error'],
     title: 'A sender has refused requests: their leads are not stored',
     guide:
-      'The status page has the code and the names of the fields, and `{base_url}/docs#problems` explains each code. Correct the sender, or give it a new token if that has ended. `leadtap leads refused list` shows the requests that are kept, and `leadtap leads refused accept ID` stores their leads. It is found until they are accepted, deleted, or repeated with success. A request is not kept if it was answered with 400, 413 or 415, or has a token that was revoked, or with `LEADTAP_KEEP_REFUSED=off`; after 30 days, or when more were refused than are kept, it is deleted. The sender must send such a request again. It is found for 7 days, whatever the sender sends later, or until `leadtap leads refused delete --all --sender NAME`.',
+      'The status page has the code and the names of the fields, and `{base_url}/docs#problems` explains each code. Correct the sender, or give it a new token if that has ended. `leadtap leads refused list` shows the requests that are kept, and `leadtap leads refused accept ID` stores their leads. It is found until they are accepted, deleted, or repeated with success. A request is not kept if it was answered with 400, 404, 405, 413 or 415, or has a token that was revoked, or with `LEADTAP_KEEP_REFUSED=off`; after 30 days, or when more were refused than are kept, it is deleted. The sender must send such a request again. It is found for 7 days, whatever the sender sends later, or until `leadtap leads refused delete --all --sender NAME`.',
     ended: 'has no refused request that is kept, and no other one of the last 7 days',
   }),
   senderRule({

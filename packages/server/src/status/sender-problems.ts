@@ -133,6 +133,8 @@ type Hint = Pick<FoundSender, 'fix' | 'userFix'>;
 /** The same for the operator and the user. */
 const both = (fix: string): Hint => ({ fix, userFix: fix });
 
+const SEND_WITH_POST =
+  'Leads are sent with `POST` to `{base_url}/leads`, without a slash at the end: correct it in the sender.';
 const NEW_TOKEN = 'Ask the operator for a new token, and put it into the sender.';
 
 /** About this code and these fields. */
@@ -142,10 +144,18 @@ function hintOf(sender: SenderStatus, code: ProblemCode, fields: readonly string
   switch (code) {
     case 'token-missing':
       return {
-        fix: 'Its token is in the address: set `LEADTAP_INTAKE=urls` and start the service again, or let the sender send it in the header `Authorization`.',
+        fix: 'Its token is in the address: set `LEADTAP_INTAKE=urls` and start the service again, or let the sender send it in the header `Authorization`, after `Bearer` and a space.',
         userFix:
-          'Its token is in the address: send it in the header `Authorization`, or ask the operator to accept tokens in addresses.',
+          'Its token is in the address: send it in the header `Authorization`, after `Bearer` and a space, or ask the operator to accept tokens in addresses.',
       };
+    case 'method-not-allowed':
+      return both(`Its method or its address is wrong. ${SEND_WITH_POST}`);
+    case 'no-such-resource':
+      return both(`Its address is wrong. ${SEND_WITH_POST}`);
+    case 'malformed-request':
+      return both(
+        'It sends two tokens, or what it sends is no valid JSON, form or HTTP: correct it in the sender.',
+      );
     case 'token-expired':
       return {
         fix: `Its token has expired. Put a new one into the sender: ${issueCommand(sender)}.`,

@@ -24,6 +24,51 @@ const postToAddress = async (world: World): Promise<number> => {
   return (await fetch(address, { method: 'POST', headers, body: '{"firstName":"Ada"}' })).status;
 };
 
+const request = async (world: World, method: string, path: string, token?: string): Promise<number> => {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  return (await fetch(`${world.service.url}${path}`, { method, headers })).status;
+};
+
+const UNIDENTIFIED: readonly {
+  readonly what: string;
+  readonly code: string;
+  readonly send: (world: World, token: string) => Promise<number>;
+}[] = [
+  {
+    what: 'a slash at the end of the address',
+    code: '404 no-such-resource',
+    send: (world, token) => request(world, 'POST', '/leads/', token),
+  },
+  {
+    what: 'the address of another endpoint',
+    code: '405 method-not-allowed',
+    send: (world, token) => request(world, 'POST', `/automation/leads?access_token=${token}`),
+  },
+  {
+    what: 'another method',
+    code: '405 method-not-allowed',
+    send: (world, token) => request(world, 'PUT', `/leads?access_token=${token}`),
+  },
+  {
+    what: 'the fields of the form in the address',
+    code: '405 method-not-allowed',
+    send: (world, token) => request(world, 'GET', '/leads?firstName=Ada', token),
+  },
+  {
+    what: 'two tokens',
+    code: '400 malformed-request',
+    send: (world, token) => request(world, 'POST', `/leads?access_token=x&access_token=${token}`),
+  },
+  {
+    what: 'a token without its scheme',
+    code: '401 token-missing',
+    send: async (world, token) => {
+      const init = { method: 'POST', headers: { authorization: token } };
+      return (await fetch(`${world.service.url}/leads`, init)).status;
+    },
+  },
+];
+
 export const DOOR_SITUATIONS: readonly Situation[] = [
   {
     name: 'refused at the door: a body that is no JSON, then a lead of another person is accepted',
@@ -242,6 +287,55 @@ export const DOOR_SITUATIONS: readonly Situation[] = [
       alerts: [
         'error: form (user boss): 2 requests were refused and are not kept, the last one 2 min ago, with 401 token-missing.',
       ],
+    },
+  },
+  ...UNIDENTIFIED.map(
+    ({ what, code, send }): Situation => ({
+      name: `refused at the door before the token is read: ${what}`,
+      env: { LEADTAP_INTAKE: 'urls' },
+      async setUp(world) {
+        const make = await world.established('make');
+        await postAccepted(world);
+        expect(await send(world, await formOf(world))).toBe(Number(code.slice(0, 3)));
+        await make.polls(2);
+        await world.restart(1000);
+        await make.polls(1);
+      },
+      claims: {
+        light: 'red',
+        healthy: false,
+        summary: `form (user boss): 1 request was refused and is not kept, the last one 2 min 1 s ago, with ${code}.`,
+        problems: ['leads-refused error'],
+        consumers: { make: 'active good' },
+        senders: { form: `error: 1 accepted, 1 refused: ${code.slice(4)} ` },
+        alerts: [
+          `error: form (user boss): 1 request was refused and is not kept, the last one 2 min 1 s ago, with ${code}.`,
+        ],
+      },
+    }),
+  ),
+  {
+    name: 'what is not sent by a form, or with a token that is not valid, is no refused lead',
+    env: { LEADTAP_INTAKE: 'urls' },
+    async setUp(world) {
+      const make = await world.established('make');
+      await postAccepted(world);
+      const form = await formOf(world);
+      const poller = await world.token('make', 'boss');
+      const forged = `${form.slice(0, -4)}AAAA`;
+      for (const method of ['GET', 'HEAD', 'OPTIONS'])
+        expect(await request(world, method, `/leads?access_token=${form}`)).toBe(405);
+      for (const token of [poller, forged])
+        expect(await request(world, 'POST', '/automation/new-leads', token)).toBe(405);
+      expect(await request(world, 'GET', '/leads?limit=5', poller)).toBe(405);
+      expect(await request(world, 'PUT', '/leads', forged)).toBe(405);
+      expect(await request(world, 'POST', '/leads/', forged)).toBe(404);
+      await make.polls(2);
+    },
+    claims: {
+      light: 'green',
+      summary: 'The only lead since Monday reached an automation. The only consumer polls as usual.',
+      consumers: { make: 'active good' },
     },
   },
   {

@@ -1,0 +1,69 @@
+/** Records requests of senders that are refused before their token is read: to another address, with another method, or malformed. */
+import type { IncomingMessage } from 'node:http';
+import { LEADS_PATH, type ProblemCode } from '@leadtap/contract';
+import type { VerifiedToken } from '../accounts/records.ts';
+import type { VerifyToken } from '../accounts/tokens.ts';
+import { hasTokenScope } from '../http/authorize.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { isConsoleRequest, searchOf } from '../http/headers.ts';
+import { findVerified } from '../http/identify.ts';
+import type { SenderRecorder } from './sender-recorder.ts';
+
+export interface UnidentifiedOptions {
+  readonly verifyToken: VerifyToken;
+  /** The path of `{base_url}`. Default: none. */
+  readonly basePath?: string | undefined;
+  readonly senders?: Pick<SenderRecorder, 'recordRequest'> | undefined;
+}
+
+const CODES: readonly ProblemCode[] = [
+  'no-such-resource',
+  'method-not-allowed',
+  'malformed-request',
+  'token-missing',
+];
+/** A client chooses how many it sends. */
+const MAX_TOKENS = 2;
+
+/** The tokens in the address, of senders that cannot set a header. */
+export const urlTokensOf = ({ url }: IncomingMessage): string[] =>
+  new URLSearchParams(searchOf(url)).getAll('access_token');
+
+/**
+ * After the answer, which does not depend on the token: no failure is counted for the address, and no more is done than for a token
+ * that is refused with 401.
+ */
+export function createUnidentifiedRecorder({
+  verifyToken,
+  basePath = '',
+  senders,
+}: UnidentifiedOptions): ((ended: Exchange) => Promise<void>) | undefined {
+  if (!senders) return undefined;
+  return async ({ request, problem, status, durationMs }) => {
+    if (!problem || !CODES.includes(problem.code) || isConsoleRequest(request)) return;
+    const { authorization: headers = [] } = request.headersDistinct;
+    const isInUrl = headers.length === 0;
+    if (isInUrl && problem.code === 'token-missing') return;
+    const tokens = isInUrl ? urlTokensOf(request) : headers.map((text) => text.replace(/^bearer\s+/i, ''));
+    for (const text of tokens.slice(0, MAX_TOKENS)) {
+      const token = await findVerified(verifyToken, text);
+      // A token in the address must not read leads.
+      if (!token || (isInUrl && hasTokenScope(token, 'leads:read'))) continue;
+      const refused = { code: problem.code, isKept: false };
+      if (mayHaveLeads(request, token, basePath))
+        senders.recordRequest(token, { status, leads: undefined, updated: 0, refused, durationMs });
+      return;
+    }
+  };
+}
+
+/** Not a browser that asks what is allowed, a person who opens the address, or an automation that polls another address. */
+function mayHaveLeads({ method = '', url = '' }: IncomingMessage, token: VerifiedToken, basePath: string) {
+  const mayWrite = hasTokenScope(token, 'leads:write');
+  const [path = ''] = url.split('?', 1);
+  if (path.replace(/\/$/, '') !== `${basePath}${LEADS_PATH}`)
+    return ['POST', 'PUT', 'PATCH'].includes(method) && mayWrite && !hasTokenScope(token, 'leads:read');
+  if (method === 'GET')
+    return mayWrite && [...new URLSearchParams(searchOf(url)).keys()].some((name) => name !== 'access_token');
+  return method !== 'HEAD' && method !== 'OPTIONS';
+}
