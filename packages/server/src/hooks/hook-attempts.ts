@@ -33,26 +33,26 @@ export function attemptsOfHook(
   if ('end' in result && first !== undefined && last !== undefined) {
     const status = result.accepted?.status ?? null;
     const range = { leads: accepted.length, since: first - 1, through: last };
-    attempts.push(attempt('leads', now, { ...range, status, host, durationMs: duration }));
+    attempts.push(attempt('leads', now, { status, host, durationMs: duration, ...range }));
   }
   const end = 'end' in result ? result.end : result;
   const announced = hook.send === 'event' ? { since: sinceOf(due), through: due.through } : {};
-  const facts = { ...announced, host, durationMs: duration };
+  const facts = { host, durationMs: duration, ...announced };
   switch (end.kind) {
     case 'accepted':
-      if (hook.send === 'event') attempts.push(attempt('leads', now, { ...facts, status: end.status }));
+      if (hook.send === 'event') attempts.push(attempt('leads', now, { status: end.status, ...facts }));
       break;
     case 'refused':
     case 'gone': {
       const nextTryAt = end.kind === 'gone' ? null : progress.checkAt;
       const { status, reason = null } = end;
-      attempts.push(attempt('refused', now, { ...facts, status, reason, nextTryAt }));
+      attempts.push(attempt('refused', now, { status, reason, nextTryAt, ...facts }));
       break;
     }
     case 'timeout':
     case 'unreachable': {
       const reason = end.kind === 'timeout' ? NO_ANSWER : NO_CONNECTION;
-      attempts.push(attempt('failed', now, { ...facts, reason, nextTryAt: progress.checkAt }));
+      attempts.push(attempt('failed', now, { reason, nextTryAt: progress.checkAt, ...facts }));
       break;
     }
     case 'not-allowed':

@@ -110,7 +110,8 @@ export class ResultWriter {
       const progress = { ...after, hours };
       if (!isOfLeads && result.kind === 'gone' && (await store.remove(hook.id, hook.createdAt))) continue;
       settled.push({
-        ...{ claimed: hook, progress },
+        claimed: hook,
+        progress,
         ...(accepted.length > 0 && { accepted: { companyId: due.companyId, createdAt: accepted } }),
       });
     }

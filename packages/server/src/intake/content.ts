@@ -21,13 +21,21 @@ interface ContentOptions extends ParseOptions {
 }
 
 /** Throws 400, 415 or 422 for a body without leads. */
-export async function parseContent(
-  { bytes, mediaType, contentType }: SentBody,
+export const parseContent = (
+  body: SentBody,
   source: TokenSource | undefined,
-  { pause, names, ...options }: ContentOptions,
+  options: ContentOptions,
+): Promise<IntakeContent> =>
+  source
+    ? parseAnswers(body, source, options)
+    : parseBody(body.mediaType, body.bytes, body.contentType, options.names);
+
+async function parseAnswers(
+  { bytes, mediaType, contentType }: SentBody,
+  source: TokenSource,
+  options: ContentOptions,
 ): Promise<IntakeContent> {
-  if (!source) return parseBody(mediaType, bytes, contentType, names);
   const webhook = await parseWebhook(mediaType, bytes, contentType);
-  await pause?.();
+  await options.pause?.();
   return contentOfWebhook(webhook, source, options);
 }

@@ -17,9 +17,15 @@ import {
 import { ProblemError } from '../http/problems.ts';
 import { createLeadTimes, type LeadTimes } from '../leads/lead-times.ts';
 import { systemClock, toIso } from '../lib/clock.ts';
-import { isPromise, takeTurn } from '../lib/event-loop.ts';
+import { andThen, isPromise, takeTurn } from '../lib/event-loop.ts';
 import type { WatchReserved } from '../lib/reserved.ts';
-import { INTAKE_LEAD_POLICIES, INTAKE_POLICIES, type Limiter, MemoryLimiter } from '../limits/limiter.ts';
+import {
+  INTAKE_LEAD_POLICIES,
+  INTAKE_POLICIES,
+  type Limiter,
+  MemoryLimiter,
+  type Verdict,
+} from '../limits/limiter.ts';
 import { StoreUnavailableError } from '../sql/errors.ts';
 import { type IntakeOutcome, receiveLeads } from './accept.ts';
 import { idempotencyKeyOf, LEADS_BODY, parseWebhook, type Upload, UploadBudget } from './body.ts';
@@ -67,7 +73,6 @@ export interface IntakeOptions extends IdentificationOptions {
 interface IntakePayload extends Payload {
   readonly added: number;
   readonly updated: number;
-  readonly isRepeated: boolean;
 }
 
 const RATE_LIMIT_DETAIL =
@@ -138,69 +143,63 @@ export function createIntakeEndpoint(
     urlTokensOff: options.acceptsUrlTokens ? undefined : URL_TOKENS_OFF,
   });
 
-  /** Throws 429. The headers have the state after the last call. */
-  async function consumeLeads(exchange: Exchange, userId: string, units: number, isLast: boolean) {
-    const consumed = leadLimiter.consume(userId, units);
-    const verdict = isPromise(consumed) ? await consumed : consumed;
-    const isRejected = verdict.violated.length > 0;
-    if (isLast || isRejected) addRateLimitHeaders(exchange.headers, verdict);
-    if (isRejected) throw rateLimitExceeded(verdict, LEAD_LIMIT_DETAIL);
-  }
+  /** Throws 429. */
+  const consumeLeads = ({ headers }: Exchange, userId: string, units: number): Verdict | Promise<Verdict> =>
+    andThen(leadLimiter.consume(userId, units), (verdict) => {
+      if (verdict.violated.length === 0) return verdict;
+      addRateLimitHeaders(headers, verdict);
+      throw rateLimitExceeded(verdict, LEAD_LIMIT_DETAIL);
+    });
 
-  async function receive(exchange: Exchange, caller: Caller, upload: Upload): Promise<IntakePayload> {
-    const { request } = exchange;
+  async function receive(
+    exchange: Exchange,
+    caller: Caller,
+    upload: Upload,
+    ofOne: Verdict,
+  ): Promise<IntakePayload> {
+    const { request, mediaType = 'application/json' } = exchange;
     // Otherwise the account may change while the body arrives. The transaction checks it in any case.
     const hasArrived = request.complete;
     const body = await readBody(exchange, LEADS_BODY);
     upload.complete();
     const { token } = caller;
-    let { companyId } = caller.user;
-    const sent = () => ({
-      ...{ companyId, token, body, mediaType: typeOf(request), idempotencyKey: keyOrNone(request) },
-    });
+    let { user } = caller;
+    const sent = () => {
+      const { companyId } = user;
+      return { companyId, token, body, mediaType: typeOf(request), idempotencyKey: keyOrNone(request) };
+    };
     try {
-      const { user } = hasArrived ? caller : await callers.identifyAgain(exchange);
-      companyId = user.companyId;
-      const payload = await receiveBody(exchange, { token, user }, body);
-      // A repetition with a key accepts nothing new.
-      refusedLeads?.noteAccepted(payload.isRepeated ? { ...sent(), idempotencyKey: undefined } : sent());
-      return payload;
+      if (!hasArrived) ({ user } = await callers.identifyAgain(exchange));
+      const idempotencyKey = idempotencyKeyOf(request);
+      const times = timesOf(token);
+      const isLarge = body.length > MAX_BYTES_DECODED_AT_ONCE;
+      if (isLarge) await takeTurn();
+      const sentBody = { bytes: body, mediaType, contentType: typeOf(request) };
+      const pause = isLarge ? takeTurn : undefined;
+      const content = await parseContent(sentBody, token.source, { historical: false, clock, times, pause });
+      if (isLarge) await takeTurn();
+      // Leads: 429, 422. One was counted before the body was read.
+      const count = Array.isArray(content.value) ? Math.min(content.value.length, MAX_INTAKE_LEADS) : 1;
+      const verdict = count > 1 ? await consumeLeads(exchange, token.userId, count - 1) : ofOne;
+      addRateLimitHeaders(exchange.headers, verdict);
+      for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
+        const sender = token;
+        const rules = { store, user, sender, idempotencyKey, clock, times, body };
+        const outcome = await receiveLeads(content, rules);
+        if (outcome.kind === 'written') {
+          // A repetition with a key accepts nothing new.
+          refusedLeads?.noteAccepted(outcome.isRepeated ? { ...sent(), idempotencyKey: undefined } : sent());
+          return toPayload(exchange, outcome);
+        }
+        if (outcome.kind === 'key-reused') throw new ProblemError('idempotency-key-reused');
+        if (outcome.kind === 'invalid') throw new ProblemError('invalid-lead', { errors: outcome.errors });
+        ({ user } = await callers.identifyAgain(exchange));
+      }
+      throw new StoreUnavailableError(`the account of the sender has changed ${MAX_TRIES} times`);
     } catch (error) {
       const isKept = error instanceof ProblemError && isKeptProblem(error) && !isConsoleRequest(request);
       throw isKept && refusedLeads ? refusedLeads.keep(sent(), error) : error;
     }
-  }
-
-  async function receiveBody(
-    exchange: Exchange,
-    { token, user: first }: Pick<Caller, 'token' | 'user'>,
-    bytes: Buffer,
-  ): Promise<IntakePayload> {
-    const { request, mediaType = 'application/json' } = exchange;
-    const idempotencyKey = idempotencyKeyOf(request);
-    const times = timesOf(token);
-    const isLarge = bytes.length > MAX_BYTES_DECODED_AT_ONCE;
-    if (isLarge) await takeTurn();
-    const content = await parseContent({ bytes, mediaType, contentType: typeOf(request) }, token.source, {
-      ...{ historical: false, clock, times },
-      pause: isLarge ? takeTurn : undefined,
-    });
-    if (isLarge) await takeTurn();
-    // Leads: 429, 422. One was counted before the body was read.
-    const count = Array.isArray(content.value) ? Math.min(content.value.length, MAX_INTAKE_LEADS) : 1;
-    await consumeLeads(exchange, token.userId, Math.max(0, count - 1), true);
-    let user = first;
-    for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
-      const outcome = await receiveLeads(content, {
-        ...{ store, user, sender: token, idempotencyKey, clock, times },
-        body: bytes,
-      });
-      if (outcome.kind === 'written') return toPayload(exchange, outcome);
-      if (outcome.kind === 'key-reused') throw new ProblemError('idempotency-key-reused');
-      if (outcome.kind === 'invalid') throw new ProblemError('invalid-lead', { errors: outcome.errors });
-      ({ user } = await callers.identifyAgain(exchange));
-    }
-    throw new StoreUnavailableError(`the account of the sender has changed ${MAX_TRIES} times`);
   }
 
   async function answer(exchange: Exchange, caller: Caller): Promise<IntakePayload> {
@@ -208,8 +207,7 @@ export function createIntakeEndpoint(
     const { token } = caller;
     const upload = uploadBudget.open(token.userId, declaredBytes(request), request.complete);
     try {
-      await consumeLeads(exchange, token.userId, 1, false);
-      return await receive(exchange, caller, upload);
+      return await receive(exchange, caller, upload, await consumeLeads(exchange, token.userId, 1));
     } finally {
       upload.release();
     }
@@ -303,10 +301,9 @@ function toPayload(
   const added = results.filter(({ kind }) => kind === 'added').length;
   const leads = results.map(({ id, createdAt, kind }) => ({ id, createdAt: toIso(createdAt), result: kind }));
   return {
-    ...jsonPayload(exchange, added > 0 ? 201 : 200, { leads }),
     leads: results.length,
     added: isRepeated ? 0 : added,
     updated: isRepeated ? 0 : results.length - added,
-    isRepeated: isRepeated === true,
+    ...jsonPayload(exchange, added > 0 ? 201 : 200, { leads }),
   };
 }

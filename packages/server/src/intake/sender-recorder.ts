@@ -144,17 +144,18 @@ const createEntry = ({ userId, tokenId }: TokenKey, mustBeIssued: boolean): Entr
   attempts: [],
 });
 
-/** Undefined: a request with a known key has changed nothing, or its client has disconnected. */
+/** Undefined: a request with a known key has changed nothing, or its client has disconnected. Without a spread, as `attempt`. */
 function toAttempt(
   at: number,
-  { status, leads, updated, refused, durationMs = 0 }: EndedRequest,
+  { status, leads, updated, refused, durationMs: exactMs = 0 }: EndedRequest,
 ): PendingAttempt | undefined {
-  const facts = { status, durationMs: Math.round(durationMs) };
+  const durationMs = Math.round(exactMs);
   if (leads !== undefined)
-    return leads + updated > 0 ? attempt('leads', at, { ...facts, leads, updated }) : undefined;
+    return leads + updated > 0 ? attempt('leads', at, { status, durationMs, leads, updated }) : undefined;
   if (!refused || status === DISCONNECTED) return undefined;
-  const fields = shownNames((refused.errors ?? []).map(({ field }) => field));
-  return attempt(status < 500 ? 'refused' : 'failed', at, { ...facts, code: refused.code, fields });
+  const { code, errors = [] } = refused;
+  const fields = shownNames(errors.map(({ field }) => field));
+  return attempt(status < 500 ? 'refused' : 'failed', at, { status, durationMs, code, fields });
 }
 
 function hourEntryOf({ hours }: Entry, at: number): HourEntry {

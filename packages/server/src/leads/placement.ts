@@ -98,7 +98,7 @@ export function resolvePlacement(
   const [outside] = findOutsideScope(input, existing, scope);
   if (outside) return { problem: outside };
   const placed = resolveAnywhere(input, existing, organisation);
-  if (!scope || 'problem' in placed || isInScope(scope, { ...placed.placement, companyId: input.companyId }))
+  if (!scope || 'problem' in placed || isInScope(scope, { companyId: input.companyId, ...placed.placement }))
     return placed;
   const field = scope.level === 'DEPARTMENT' ? 'departmentId' : 'branchId';
   return { problem: { field, reason: 'outside-scope', value: placed.placement[field] } };
@@ -110,7 +110,7 @@ export const findOutsideScope = (
   existing: Placement | undefined,
   scope: LeadScope | undefined,
 ): PlacementProblem[] =>
-  scope && existing && !isInScope(scope, { ...existing, companyId })
+  scope && existing && !isInScope(scope, { companyId, ...existing })
     ? [{ field: 'id', reason: 'outside-scope', value: id ?? null }]
     : [];
 
@@ -141,20 +141,20 @@ function resolveAnywhere(
   const { companyId, departmentId } = input;
   const statuses = organisation.statuses(companyId);
   const named = input.statusValue ?? existing?.statusValue ?? defaultStatus(statuses);
-  const [problem] = findPlacementProblems({ ...input, statusValue: named }, organisation);
+  const [problem] = findPlacementProblems(input, organisation, named);
   if (problem) return { problem };
   const statusValue = findStatus(statuses, named) ?? named;
-  if (departmentId == null) return { placement: { ...withoutNewDepartment(input, existing), statusValue } };
+  if (departmentId == null) return { placement: { statusValue, ...withoutNewDepartment(input, existing) } };
   const branchId = organisation.branchOfDepartment(companyId, departmentId) ?? null;
   return { placement: { branchId, departmentId, statusValue } };
 }
 
 /** The department determines the branch; a branch that is also given must be the same one. */
 export function findPlacementProblems(
-  input: LeadInput,
+  { companyId, branchId, departmentId, statusValue: given }: LeadInput,
   organisation: OrganisationLookup,
+  statusValue = given,
 ): PlacementProblem[] {
-  const { companyId, branchId, departmentId, statusValue } = input;
   if (!organisation.hasCompany(companyId))
     return [{ field: 'companyId', reason: 'unknown', value: companyId }];
   const problems: PlacementProblem[] = [];

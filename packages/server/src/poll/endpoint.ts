@@ -173,7 +173,7 @@ export function parseQuery(search: string): PollQuery {
   const query = parametersOf(search);
   const limit = parseLimit(query['limit']);
   const since = parseSince(query['since']);
-  if ('value' in limit && 'value' in since) return { ...since.value, limit: limit.value };
+  if ('value' in limit && 'value' in since) return { limit: limit.value, ...since.value };
   throw invalidQuery({ limit, since });
 }
 

@@ -56,7 +56,7 @@ export class AccountCache implements ChangeSource {
 
   async #readAccount(token: VerifiedToken): Promise<RevalidatedAccount> {
     const { revalidation, account = UNKNOWN_ACCOUNT } = await this.#revalidator.revalidateToken(token);
-    return { ...account, revalidation };
+    return { revalidation, ...account };
   }
 
   async readChanges(): Promise<void> {

@@ -65,7 +65,7 @@ export class PollCache {
 
   async #readUnderLock(query: PageQuery, signal: AbortSignal): Promise<RenderedPage> {
     const { leads, ...page } = await this.#store.readPage(query, signal);
-    return { ...page, scope: query.scope, leads: renderLeads(leads), isOlderThanAccount: false };
+    return { scope: query.scope, leads: renderLeads(leads), isOlderThanAccount: false, ...page };
   }
 
   #invalidate(changes: readonly Change[] | undefined): void {

@@ -103,7 +103,7 @@ export class Revalidator {
     this.#epoch += 1;
     const epoch = this.#epoch;
     try {
-      const revalidation = { ...(await this.#store.revalidate(request, this.#seen)), epoch };
+      const revalidation = { epoch, ...(await this.#store.revalidate(request, this.#seen)) };
       // Applied first: if that fails, the next revalidation has the same changes again.
       this.#apply(request, revalidation);
       this.#seen = revalidation.seen;

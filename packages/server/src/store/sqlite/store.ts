@@ -203,11 +203,11 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
       });
       // Without a company there is no lock to take: the changes alone are read.
       if (companies.length === 0 && tokens.length === 0)
-        return read((database) => ({ ...readState(database), busy: NO_COMPANIES }));
+        return read((database) => ({ busy: NO_COMPANIES, ...readState(database) }));
       const deadline = performance.now() + Math.min(REVALIDATION_LOCK_WAIT_MS, pollLockWaitMs);
       return read((database) => {
         try {
-          return { ...database.connection.transaction(() => readState(database)), busy: NO_COMPANIES };
+          return { busy: NO_COMPANIES, ...database.connection.transaction(() => readState(database)) };
         } catch (error) {
           if (!isBusy(error) || performance.now() < deadline) throw error;
           const unlocked = readState(database);
