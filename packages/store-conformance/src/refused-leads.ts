@@ -102,7 +102,7 @@ export const refusedLeadChecks = [
   ),
 
   checkRefused(
-    'an accepted request removes the rows with its body and those with its key',
+    'an accepted request removes the rows with its body, and the only one with its key if it is of the same person',
     async (refusedLeads) => {
       const { body, bodyHash } = refused(1);
       assert.equal(await refusedLeads.isEmpty(), true);
@@ -115,19 +115,32 @@ export const refusedLeadChecks = [
         refused(6, { body, userId: 'seller' }),
         refused(7, { body, tokenId: 'of Tally', source: 'tally' }),
         refused(8, { body, tokenId: 'later', lastAt: START + 9 }),
-        refused(9, { keyHash: 'k', code: 'idempotency-key-reused' }),
+        refused(9, { keyHash: 'reused', code: 'idempotency-key-reused' }),
+        refused(10, { keyHash: 'for all' }),
+        refused(11, { keyHash: 'for all' }),
+        refused(12, { keyHash: 'later' }),
       ]);
-      const accept = (keyHash: string | null) => {
-        const accepted = { companyId: 'acme', userId: 'boss', source: null, at: START + 8 };
+      const accept = (keyHash: string | null, number?: number, at = START + 8) => {
+        const accepted = { companyId: 'acme', userId: 'boss', source: null, at };
+        const corrected = Buffer.from(`{"email":"${number}@example.com"}`);
         return refusedLeads.removeAccepted([
           { ...accepted, bodyHash: 'none', keyHash: null },
-          { ...accepted, bodyHash, keyHash },
+          {
+            ...{ ...accepted, bodyHash, keyHash },
+            ...(number !== undefined && { sent: { body: corrected, mediaType: 'application/json' } }),
+          },
         ]);
       };
       assert.equal(await accept(null), 2);
-      assert.equal(await accept('k'), 1);
       assert.equal(await accept('k'), 0);
-      assert.deepEqual(await idsIn(refusedLeads), [4, 5, 6, 7, 8, 9].map(idOf));
+      assert.equal(await accept('k', 4), 0);
+      assert.equal(await accept('k', 3), 1);
+      assert.equal(await accept('k', 3), 0);
+      // The eighth, which was refused later.
+      assert.equal(await accept('reused', 9, START + 12), 1);
+      assert.equal(await accept('for all', 10, START + 12), 0);
+      assert.equal(await accept('later', 12), 0);
+      assert.deepEqual(await idsIn(refusedLeads), [4, 5, 6, 7, 9, 10, 11, 12].map(idOf));
       assert.equal(await refusedLeads.isEmpty(), false);
     },
   ),
