@@ -73,6 +73,8 @@ export interface IntakeOptions extends IdentificationOptions {
 interface IntakePayload extends Payload {
   readonly added: number;
   readonly updated: number;
+  /** Those of `updated` that replaced the lead of another person. */
+  readonly replaced: number;
 }
 
 const RATE_LIMIT_DETAIL =
@@ -280,6 +282,7 @@ export function createIntakeEndpoint(
           status,
           leads: payload && added,
           updated,
+          replaced: isConsoleRequest(ended.request) ? 0 : payload?.replaced,
           durationMs,
           // In the console, a person sees the answer.
           refused: isConsoleRequest(ended.request) ? undefined : problem && toRefused(problem),
@@ -304,6 +307,7 @@ function toPayload(
     leads: results.length,
     added: isRepeated ? 0 : added,
     updated: isRepeated ? 0 : results.length - added,
+    replaced: results.filter(({ isOtherPerson }) => isOtherPerson).length,
     ...jsonPayload(exchange, added > 0 ? 201 : 200, { leads }),
   };
 }

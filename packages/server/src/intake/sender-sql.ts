@@ -189,7 +189,9 @@ export function createSenderStore({ dialect, read, write }: SqlDatabase): Sender
     const rows = yield* queryInChunks<StoredSender>(sql.find, keys);
     const cleared = rows.map((row) => {
       const sender = toSender(row);
-      const days = sender.days.map(([day, accepted, refused]) => toDay(day, accepted, refused, 0));
+      const days = sender.days.map(([day, accepted, refused, , replaced]) =>
+        toDay(day, accepted, refused, 0, replaced),
+      );
       return toStored({ ...sender, lastUnkeptAt: null, days });
     });
     yield* queryInChunks(sql.put, cleared);

@@ -45,6 +45,8 @@ export interface WrittenLead {
   readonly kind: 'added' | 'updated';
   readonly id: string;
   readonly createdAt: number;
+  /** It replaced the lead of another person. Left out if not. */
+  readonly isOtherPerson?: boolean;
 }
 
 export type LeadResult = WrittenLead | { readonly kind: 'rejected'; readonly problem: PlacementProblem };

@@ -91,7 +91,15 @@ const unseen = (rest: Partial<UnseenPlace>): Facts['consumers'] => ({
 const sender = (rest: Partial<SenderStatus>): SenderStatus => ({
   ...{ id: 'a', tokenId: 'token-2', name: 'web-form', userId: 'boss', companyId: 'acme', source: null },
   ...{ tokenExpiresAt: null, lastRequestAt: YESTERDAY, lastAcceptedAt: null, lastRefusal: null },
-  ...{ accepted30d: 0, refused30d: 1, refused: null, isRevoked: false, isReplaced: false, isInUse: true },
+  ...{
+    accepted30d: 0,
+    refused30d: 1,
+    replaced7d: 0,
+    refused: null,
+    isRevoked: false,
+    isReplaced: false,
+    isInUse: true,
+  },
   ...{ last24h: [], problems: [] },
   ...rest,
 });
@@ -157,8 +165,12 @@ const facts = (rest: Partial<Facts> = {}): Facts => ({
 
 const SENDERS = {
   ...{ recorded: true, total: 3 },
-  problems: { 'leads-refused': 1, 'intake-off': 1, 'senders-expired': 1, 'senders-expiring': 1 },
+  problems: {
+    ...{ 'leads-refused': 1, 'leads-replaced': 1, 'intake-off': 1 },
+    ...{ 'senders-expired': 1, 'senders-expiring': 1 },
+  },
   listed: [
+    sender({ problems: ['leads-replaced'], replaced7d: 4 }),
     sender({ problems: ['intake-off'] }),
     sender({ problems: ['senders-expired'], tokenExpiresAt: YESTERDAY }),
     sender({ problems: ['senders-expiring'], tokenExpiresAt: '2026-03-03T09:30:00.000Z' }),

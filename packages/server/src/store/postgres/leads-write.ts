@@ -8,6 +8,7 @@ import {
 import type { WriteAllOutcome } from '../../intake/store.ts';
 import { LeadsRejected, requireAllWritten, toRejection, type WriteRequest } from '../../intake/write-all.ts';
 import { mayWrite } from '../../leads/access.ts';
+import { isOtherPerson } from '../../leads/other-person.ts';
 import {
   findFutureCreatedAt,
   findLeadProblems,
@@ -72,6 +73,7 @@ interface AcceptedDraft {
   readonly kind: 'added' | 'updated';
   readonly id: string;
   readonly draft: Draft;
+  readonly isOtherPerson?: boolean;
 }
 
 type WriteMethods = Pick<Store, 'writeLeads' | 'findPlacementProblems' | 'planLeads'>;
@@ -266,8 +268,8 @@ class Batch {
   results(): LeadResult[] {
     return this.planned.map((result) => {
       if (result.kind === 'rejected') return result;
-      const { kind, draft } = result;
-      if (draft.stored) return { kind, ...draft.stored };
+      const { kind, draft, isOtherPerson } = result;
+      if (draft.stored) return { kind, ...(isOtherPerson && { isOtherPerson }), ...draft.stored };
       return { kind: 'rejected', problem: { field: 'id', reason: 'not-stored', value: draft.id } };
     });
   }
@@ -309,7 +311,9 @@ class Batch {
       existing.placement = resolved.placement;
       existing.fields = { ...existing.fields, ...lead.fields };
       if (!this.added.has(existing)) this.updated.add(existing);
-      return { kind: 'updated', id, draft: existing };
+      const stored = this.#lookup.existing.get(key);
+      const isOther = stored !== undefined && isOtherPerson(stored, lead.fields);
+      return { kind: 'updated', id, draft: existing, ...(isOther && { isOtherPerson: true }) };
     }
     const [notAddable] = findNotAddable(lead, this.#lookup, options);
     if (notAddable) return { kind: 'rejected', problem: notAddable };

@@ -8,6 +8,7 @@ import {
 import type { WriteAllOutcome } from '../../intake/store.ts';
 import { requireAllWritten, type WriteRequest } from '../../intake/write-all.ts';
 import { mayWrite } from '../../leads/access.ts';
+import { isOtherPerson, type PersonRow } from '../../leads/other-person.ts';
 import {
   findFutureCreatedAt,
   findNotAddable,
@@ -41,7 +42,9 @@ const COLUMNS = [
   ...CONTENT_COLUMNS,
 ];
 
-type ExistingRow = Record<string, SqlValue> & PlacementRow & { created_at: number; updated_at: number };
+type ExistingRow = Record<string, SqlValue> &
+  PlacementRow &
+  PersonRow & { created_at: number; updated_at: number };
 
 /** Reads each place once. Most leads name one of a few places. */
 function prepareOrganisationLookup(connection: Connection, cache: ReadCache): OrganisationLookup {
@@ -284,6 +287,7 @@ export class LeadWriter {
     // Stamps may be ahead of the clock; `updatedAt` is never before `createdAt`.
     const updatedAt = Math.max(now, existing.updated_at, createdAt);
     this.#update.run(branchId, departmentId, statusValue, ...fields, updatedAt, lead.companyId, createdAt);
-    return { kind: 'updated', id, createdAt };
+    const isOther = isOtherPerson(existing, lead.fields);
+    return { kind: 'updated', id, createdAt, ...(isOther && { isOtherPerson: true }) };
   }
 }

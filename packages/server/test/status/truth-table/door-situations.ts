@@ -18,6 +18,12 @@ const postRefused = async (world: World, vorname = 'Ada'): Promise<void> =>
 const postAccepted = async (world: World): Promise<void> =>
   expect((await world.post([{ firstName: 'Ben' }], await formOf(world))).status).toBe(201);
 
+/** All have the id of the form. */
+const postPerson = async (world: World, firstName: string): Promise<void> => {
+  const lead = { id: 'form-7', firstName, email: `${firstName}@example.com` };
+  expect((await world.post([lead], await formOf(world))).ok).toBe(true);
+};
+
 const postToAddress = async (world: World): Promise<number> => {
   const address = `${world.service.url}/leads?access_token=${await formOf(world)}`;
   const headers = { 'content-type': 'application/json' };
@@ -330,6 +336,49 @@ export const DOOR_SITUATIONS: readonly Situation[] = [
       expect(await request(world, 'GET', '/leads?limit=5', poller)).toBe(405);
       expect(await request(world, 'PUT', '/leads', forged)).toBe(405);
       expect(await request(world, 'POST', '/leads/', forged)).toBe(404);
+      await make.polls(2);
+    },
+    claims: {
+      light: 'green',
+      summary: 'The only lead since Monday reached an automation. The only consumer polls as usual.',
+      consumers: { make: 'active good' },
+    },
+  },
+  {
+    name: 'five people with one id: each replaces the one before',
+    async setUp(world) {
+      const make = await world.established('make');
+      for (const firstName of ['Ada', 'Ben', 'Eve', 'Joe', 'Kim']) await postPerson(world, firstName);
+      await make.polls(2);
+    },
+    claims: {
+      light: 'amber',
+      summary:
+        'The only lead since Monday reached an automation. The only consumer polls as usual. 4 of the leads that form (user boss) sent in the last 7 days replaced a lead of another person (another name, e-mail address and phone number, as far as both have them): the field `id` seems to be the same for each.',
+      problems: ['leads-replaced warning'],
+      consumers: { make: 'active good' },
+      senders: { form: 'warning: 1 accepted' },
+      alerts: [
+        'warning: 4 of the leads that form (user boss) sent in the last 7 days replaced a lead of another person (another name, e-mail address and phone number, as far as both have them): the field `id` seems to be the same for each.',
+      ],
+    },
+  },
+  {
+    name: 'a lead is corrected by its id, again and again',
+    async setUp(world) {
+      const make = await world.established('make');
+      const form = await formOf(world);
+      const lead = { id: 'a', firstName: 'Ada', email: 'ada@exmaple.com', phone1: '0612' };
+      for (const change of [
+        {},
+        { email: 'ada@example.com' },
+        { phone1: '06 12' },
+        { phone1: '0613' },
+        { email: 'ada@work.example', phone1: '0614' },
+        { id: 'a', statusValue: 'NEW' },
+        { firstName: 'Eve', email: 'eve@example.com', phone1: '0700' },
+      ])
+        await world.post([{ ...lead, ...change }], form);
       await make.polls(2);
     },
     claims: {
