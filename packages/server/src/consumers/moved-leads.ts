@@ -14,7 +14,7 @@ import {
   type SqlTask,
   type Table,
 } from '../sql/sql.ts';
-import { includesScope, parseScopes, placeOf } from './scopes.ts';
+import { includesScope, parseScopes, placeOf, scopesOf } from './scopes.ts';
 import type { ConsumerKey, MissedQuery, SentPage } from './store.ts';
 
 interface ReceivedLead {
@@ -175,8 +175,8 @@ export interface ScopedQuery extends MissedQuery {
 interface Part extends ScopedQuery {
   /** In the list of queries. */
   readonly index: number;
-  /** Null: it is not known. */
-  readonly scope: LeadScope | null;
+  /** None: it is not known. */
+  readonly sentScopes: readonly LeadScope[];
 }
 
 function partsOf(query: ScopedQuery, index: number): Part[] {
@@ -184,9 +184,9 @@ function partsOf(query: ScopedQuery, index: number): Part[] {
   const recorded = parseScopes(scopes);
   const all = recorded.length > 0 || !now ? recorded : [{ after: null, scope: now }];
   return all
-    .map(({ after: from, scope }, number) => ({
-      ...{ ...query, index, scope },
-      after: from === null ? after : Math.max(from, after ?? from),
+    .map((part, number) => ({
+      ...{ ...query, index, sentScopes: scopesOf(part) },
+      after: part.after === null ? after : Math.max(part.after, after ?? part.after),
       through: Math.min(through, all[number + 1]?.after ?? through),
     }))
     .filter((part) => part.after === null || part.after < part.through);
@@ -201,25 +201,29 @@ export function* findMissed(
   const found = queries.map(() => ({ moved: [] as number[], unseen: [] as number[] }));
   const parts = queries.flatMap(partsOf);
   const examined = Math.max(MIN_EXAMINED, limit);
-  const rowsOf = (some: readonly Part[]): string =>
+  const rowsOf = (some: readonly (Part & { readonly scope?: LeadScope })[]): string =>
     JSON.stringify(
       some.map(({ userId, tokenId, after, through, scope }, number) => ({
         ...{ number, userId, tokenId, after: after ?? BEFORE_ALL_MS, through },
         ...(scope && { level: scope.level, companyId: scope.companyId, placeId: placeOf(scope) }),
       })),
     );
-  const places = parts.filter(({ scope }) => scope !== null && scope.level !== 'COMPANY');
+  const places = parts.flatMap((part) =>
+    part.sentScopes.filter(({ level }) => level !== 'COMPANY').map((scope) => ({ ...part, scope })),
+  );
   if (places.length > 0)
     for (const { number, createdAt } of yield* query<NumberedLead>(sql.findMissed, [
       rowsOf(places),
       examined,
     ]))
       found[places[number]?.index ?? -1]?.moved.push(createdAt);
-  const widened = parts.filter(({ scope, now }) => now && !includesScope(scope, now));
+  const widened = parts.filter(
+    ({ sentScopes, now }) => now && !sentScopes.some((scope) => includesScope(scope, now)),
+  );
   if (widened.length > 0)
     for (const lead of yield* query<NumberedLead & Place>(sql.findVisible, [rowsOf(widened), examined])) {
-      const { scope = null, index = -1 } = widened[lead.number] ?? {};
-      if (scope === null || !isInScope(scope, lead)) found[index]?.unseen.push(lead.createdAt);
+      const { sentScopes = [], index = -1 } = widened[lead.number] ?? {};
+      if (!sentScopes.some((scope) => isInScope(scope, lead))) found[index]?.unseen.push(lead.createdAt);
     }
   const newestFirst = (leads: readonly number[]) => [...leads].sort((a, b) => b - a);
   return found.map(({ moved, unseen }) => ({ moved: newestFirst(moved), unseen: newestFirst(unseen) }));

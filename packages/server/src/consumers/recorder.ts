@@ -6,7 +6,7 @@ import type { LeadScope } from '../leads/record.ts';
 import { laterOf, MIN_TIME } from '../lib/clock.ts';
 import type { EndedPoll, PollFacts, PollRecorder } from '../poll/store.ts';
 import { addPollAttempt, addRefusal, NO_ATTEMPTS, type PollAttempts } from './poll-attempts.ts';
-import { includesScope } from './scopes.ts';
+import { isSameScope } from './scopes.ts';
 import {
   type ConsumerKey,
   type ConsumerStore,
@@ -35,6 +35,8 @@ type Entry = {
     /** As in `PollSummary`, but from before all times instead of null. */
     sent: readonly { after: number; through: number }[];
     sentPages: readonly SentPage[];
+    /** What was sent before the access of the user was changed. */
+    earlier: readonly Entry[];
   };
 
 /** Of an entry. Further ones count as not sent. */
@@ -42,6 +44,7 @@ const MAX_RANGES = 9;
 /** One array for all entries: most polls are empty. */
 const NOTHING_SENT: Entry['sent'] = [];
 const NO_PAGES: Entry['sentPages'] = [];
+const NO_ENTRIES: Entry['earlier'] = [];
 /** Of an entry. Moved leads of further ones count as not sent. */
 const MAX_PAGES = 100;
 /** The database is tried so often after a 503. */
@@ -62,7 +65,13 @@ export class ConsumerRecorder implements PollRecorder {
       ...{ clock, flushMs, maxEntries: maxConsumers, create: createEntry },
       write: (entries) => {
         const writtenAt = clock();
-        return store.record(entries.map((entry) => toSummary(entry, writtenAt)));
+        return store.record(
+          entries.flatMap((entry) =>
+            entry.earlier.length === 0
+              ? toSummary(entry, writtenAt)
+              : [...entry.earlier, entry].map((one) => toSummary(one, writtenAt)),
+          ),
+        );
       },
       prune: (now, before) => store.prune(now, before),
       onFailure: (err) => log?.warn({ err }, 'polls of consumers could not be recorded'),
@@ -165,6 +174,7 @@ const createEntry = ({ userId, tokenId }: ConsumerKey, mustBeIssued: boolean): E
   deliveredThrough: null,
   sent: NOTHING_SENT,
   sentPages: NO_PAGES,
+  earlier: NO_ENTRIES,
   scope: undefined,
   attempts: NO_ATTEMPTS,
   firstEmptyAt: null,
@@ -214,9 +224,11 @@ function addPage(
   addSentPage(entry, scope, leads.createdAt);
 }
 
-/** When the access of the user has changed, what was sent before counts as not sent: the pages of a batch have one scope. */
+/** The pages of a summary have one scope. When the access of the user has changed, what was sent before is one of its own. */
 function setScope(entry: Entry, scope: LeadScope): void {
-  if (entry.scope && !(includesScope(entry.scope, scope) && includesScope(scope, entry.scope))) {
+  if (entry.scope && !isSameScope(entry.scope, scope)) {
+    const before = { ...entry, polls: 0, attempts: NO_ATTEMPTS, firstEmptyAt: null, earlier: NO_ENTRIES };
+    entry.earlier = [...entry.earlier, before];
     entry.sent = NOTHING_SENT;
     entry.sentPages = NO_PAGES;
   }

@@ -11,18 +11,12 @@ import {
 export const placeOf = (scope: LeadScope): string | null =>
   scope.level === 'COMPANY' ? null : scope.level === 'BRANCH' ? scope.branchId : scope.departmentId;
 
-const isSame = (a: LeadScope | null, b: LeadScope | null): boolean =>
-  a === b ||
-  (a !== null &&
-    b !== null &&
-    a.level === b.level &&
-    a.companyId === b.companyId &&
-    placeOf(a) === placeOf(b));
+export const isSameScope = (a: LeadScope, b: LeadScope): boolean =>
+  a.level === b.level && a.companyId === b.companyId && placeOf(a) === placeOf(b);
 
 /** Whether every lead of the second scope is one of the first. False also if a department may be one of the branch. */
-export const includesScope = (scope: LeadScope | null, other: LeadScope): boolean =>
-  isSame(scope, other) ||
-  (scope !== null && scope.level === 'COMPANY' && scope.companyId === other.companyId);
+export const includesScope = (scope: LeadScope, other: LeadScope): boolean =>
+  isSameScope(scope, other) || (scope.level === 'COMPANY' && scope.companyId === other.companyId);
 
 /** The usual scopes: one for all times. Equal ones have equal texts, so that a write compares them and parses nothing. */
 export const formatOnly = (scope: LeadScope): string =>
@@ -46,7 +40,9 @@ function toScope([level, companyId, placeId]: OnlyScope): LeadScope {
 
 const formatScopes = (scopes: readonly ScopeFrom[]): string => {
   const [first] = scopes;
-  return scopes.length === 1 && first?.scope ? formatOnly(first.scope) : JSON.stringify(scopes);
+  return scopes.length === 1 && first?.scope && !first.others
+    ? formatOnly(first.scope)
+    : JSON.stringify(scopes);
 };
 
 export function parseScopes(text: string | null): readonly ScopeFrom[] {
@@ -55,9 +51,17 @@ export function parseScopes(text: string | null): readonly ScopeFrom[] {
   return isOnly(parsed) ? [{ after: null, scope: toScope(parsed) }] : parsed;
 }
 
-/** What a consumer was sent of this time was of this scope. Null: it is not known. */
-export const scopeAt = (scopes: string | null, createdAt: number): LeadScope | null =>
-  parseScopes(scopes).findLast(({ after }) => after === null || after < createdAt)?.scope ?? null;
+type Scopes = Omit<ScopeFrom, 'after'>;
+
+export const scopesOf = ({ scope, others = [] }: Scopes): readonly LeadScope[] =>
+  scope === null ? [] : [scope, ...others];
+
+/** What a consumer was sent of this time was of these scopes. None: it is not known. */
+export const scopesAt = (scopes: string | null, createdAt: number): readonly LeadScope[] =>
+  parseScopes(scopes)
+    .filter(({ after }) => after === null || after < createdAt)
+    .slice(-1)
+    .flatMap(scopesOf);
 
 /** A user's access is changed rarely. What came before the last of so many changes is not known any more. */
 const MAX_SCOPES = 10;
@@ -69,23 +73,24 @@ export function mergeScopes(
   const { scope } = polls;
   if (!scope) return stored.scopes;
   const only = formatOnly(scope);
-  if (stored.scopes === null || stored.scopes === only) return only;
+  const from = positionOf(stored);
+  // Without a position, nothing was sent before.
+  if (stored.scopes === null || stored.scopes === only || from === null) return only;
   let scopes = parseScopes(stored.scopes);
   const last = scopes.at(-1);
-  const from = positionOf(stored);
-  if (isBefore(from, positionOf(polls)) && last && !isSame(last.scope, scope))
+  if (isBefore(from, positionOf(polls)) && last && !isSame(last, { scope }))
     scopes = [...scopes, { after: from, scope }];
   for (const range of polls.sent) {
-    scopes = replace(scopes, range, (known) => (includesScope(known, scope) ? known : scope));
+    scopes = replace(scopes, range, (known) => addScope(known, scope));
     // Nothing was sent there before.
     for (const gap of stored.gaps) {
       const after = laterStart(gap.after, range.after);
       const through = Math.min(gap.through, range.through);
-      if (after === null || after < through) scopes = replace(scopes, { after, through }, () => scope);
+      if (after === null || after < through) scopes = replace(scopes, { after, through }, () => ({ scope }));
     }
   }
   const merged = scopes.filter(
-    (one, index) => index === 0 || !isSame(one.scope, scopes[index - 1]?.scope ?? null),
+    (one, index) => index === 0 || !isSame(one, scopes[index - 1] ?? { scope: null }),
   );
   return formatScopes(
     merged.length <= MAX_SCOPES ? merged : [{ after: null, scope: null }, ...merged.slice(1 - MAX_SCOPES)],
@@ -97,20 +102,29 @@ const laterStart = (a: number | null, b: number | null): number | null =>
 
 const isBefore = (a: number | null, b: number | null): boolean => b !== null && (a === null || a < b);
 
+const isSame = (a: Scopes, b: Scopes): boolean => JSON.stringify(scopesOf(a)) === JSON.stringify(scopesOf(b));
+
+/** What was sent of a range once more in this scope. */
+function addScope(known: Scopes, scope: LeadScope): Scopes {
+  if (scopesOf(known).some((one) => includesScope(one, scope))) return known;
+  const others = scopesOf(known).filter((one) => !includesScope(scope, one));
+  return { scope, ...(others.length > 0 && { others }) };
+}
+
 /** Changes the scopes of a range of times. */
 function replace(
   scopes: readonly ScopeFrom[],
   range: SentRange,
-  change: (scope: LeadScope | null) => LeadScope | null,
+  change: (known: Scopes) => Scopes,
 ): readonly ScopeFrom[] {
-  return scopes.flatMap(({ after, scope }, index): ScopeFrom[] => {
+  return scopes.flatMap(({ after, ...known }, index): ScopeFrom[] => {
     const end = scopes[index + 1]?.after ?? Number.POSITIVE_INFINITY;
     const isOutside = !isBefore(after, range.through) || (range.after !== null && range.after >= end);
-    if (isOutside) return [{ after, scope }];
+    if (isOutside) return [{ after, ...known }];
     return [
-      ...(isBefore(after, range.after) ? [{ after, scope }] : []),
-      { after: isBefore(after, range.after) ? range.after : after, scope: change(scope) },
-      ...(range.through < end ? [{ after: range.through, scope }] : []),
+      ...(isBefore(after, range.after) ? [{ after, ...known }] : []),
+      { after: isBefore(after, range.after) ? range.after : after, ...change(known) },
+      ...(range.through < end ? [{ after: range.through, ...known }] : []),
     ];
   });
 }

@@ -13,6 +13,7 @@ import { BAR_HOURS, HOUR_MS, hourOf, hoursOf } from '../attempts/hours.ts';
 import { prepareAttempts, recordAttempts, removeSubjects } from '../attempts/sql.ts';
 import { consumerIdOf, type SubjectAttempts } from '../attempts/store.ts';
 import { type PollingUser, scopeOf, selectVisibleLeads, unionVisibleLeads } from '../leads/access.ts';
+import { laterOf } from '../lib/clock.ts';
 import {
   BEFORE_ALL_TIMES,
   type ColumnType,
@@ -31,6 +32,7 @@ import {
 import { gapsSince, keepGapsWithLeads, mergePolls, startOfFirstPolls } from './merge-polls.ts';
 import { findMissed, findMissedOfUsers, prepareMovedLeads, recordReceived } from './moved-leads.ts';
 import { attemptsOf } from './poll-attempts.ts';
+import { formatOnly, parseScopes, scopesOf } from './scopes.ts';
 import {
   type Consumer,
   type ConsumerKey,
@@ -238,18 +240,29 @@ const FORGET = `DELETE FROM leadtap.consumers WHERE user_id = $1 AND token_id = 
 
 const prepareSql = (dialect: Dialect) => {
   const gaps = dialect.rows('$1', { number: 'integer', userId: 'text', after: 'time', through: 'time' });
+  const scopedGaps = dialect.rows('$1', {
+    ...{ number: 'integer', level: 'text', companyId: 'text', branchId: 'text', departmentId: 'text' },
+    ...{ after: 'time', through: 'time' },
+  });
+  const newestInGap = (user: string): string =>
+    selectVisibleLeads(
+      dialect,
+      user,
+      (leads) => `SELECT l.created_at FROM ${leads} AND ${IS_IN_GAP} ORDER BY l.created_at DESC LIMIT 1`,
+    );
   return {
     ...prepareTokenRows(dialect, CONSUMERS),
     moved: prepareMovedLeads(dialect),
     attempts: prepareAttempts(dialect),
     /** The newest lead of each gap that the user may see. */
     newestInGaps: `
-      SELECT g.number, leadtap.to_ms(${selectVisibleLeads(
-        dialect,
-        'u',
-        (leads) => `SELECT l.created_at FROM ${leads} AND ${IS_IN_GAP} ORDER BY l.created_at DESC LIMIT 1`,
-      )}) AS newest
+      SELECT g.number, leadtap.to_ms(${newestInGap('u')}) AS newest, ${USER}
         FROM ${gaps} AS g JOIN leadtap.users AS u ON u.id = g."userId"`,
+    /** The same, of the scopes that were recorded. */
+    newestInScopedGaps: `
+      SELECT g.number, leadtap.to_ms(${newestInGap('g')}) AS newest
+        FROM (SELECT s.number, s.level AS access_level, s."companyId" AS company_id, s."branchId" AS branch_id,
+                     s."departmentId" AS department_id, s."after", s.through FROM ${scopedGaps} AS s) AS g`,
     findPending: findPendingSql(dialect),
     list: {
       all: listSql(dialect, SELECTIONS.all),
@@ -585,6 +598,23 @@ function* mergeInto(sql: Statements, summaries: readonly PollSummary[]): SqlTask
   return keys;
 }
 
+interface NewestInGap {
+  readonly number: number;
+  readonly newest: number | null;
+}
+
+/** The parts of a gap by recorded scope. */
+function scopedRangesOf({ after, through }: Gap, scopes: string | null, number: number) {
+  const recorded = parseScopes(scopes);
+  return recorded.flatMap((part, index) =>
+    scopesOf(part).map(({ level, companyId, ...place }) => ({
+      ...{ number, level, companyId, branchId: null, departmentId: null, ...place },
+      after: laterOf(after, part.after),
+      through: Math.min(through, recorded[index + 1]?.after ?? through),
+    })),
+  );
+}
+
 /** Of the consumers whose gaps have changed. */
 function* dropEmptyGaps(
   sql: Statements,
@@ -601,12 +631,25 @@ function* dropEmptyGaps(
     const startedAt = startOfFirstPolls(stored.get(key), pausedUntil);
     return [key, { ...position, gaps: gapsSince(position.gaps, startedAt) }] as const;
   });
-  const gaps = changed.flatMap(([, { userId, gaps }]) => gaps.map((gap) => ({ gap, userId })));
-  const rows = yield* queryInChunks<{ number: number; newest: number | null }>(
+  const gaps = changed.flatMap(([, { userId, gaps, scopes }]) =>
+    gaps.map((gap) => ({ gap, userId, scopes })),
+  );
+  const rows = yield* queryInChunks<NewestInGap & PollingUser>(
     sql.newestInGaps,
     gaps.map(({ gap: { after, through }, userId }, number) => ({ number, userId, after, through })),
   );
-  const newest = new Map(rows.map((row) => [gaps[row.number]?.gap, row.newest]));
+  // Leads that the user could see then, and cannot any more, were skipped, too.
+  const scoped = rows.flatMap(({ number, ...user }) => {
+    const { gap, scopes = null } = gaps[number] ?? {};
+    const now = scopeOf(user);
+    return gap && !(now && scopes === formatOnly(now)) ? scopedRangesOf(gap, scopes, number) : [];
+  });
+  const others = scoped.length > 0 ? yield* queryInChunks<NewestInGap>(sql.newestInScopedGaps, scoped) : [];
+  const newest = new Map<Gap | undefined, number | null>();
+  for (const row of [...rows, ...others]) {
+    const gap = gaps[row.number]?.gap;
+    newest.set(gap, laterOf(newest.get(gap) ?? null, row.newest));
+  }
   for (const [key, position] of changed) {
     const startedAt = startOfFirstPolls(stored.get(key), startedAfterCrash(known));
     const newestIn = (gap: Gap): number | null => newest.get(gap) ?? null;

@@ -33,6 +33,8 @@ export interface ScopeFrom {
   readonly after: number | null;
   /** Null: it is not known. */
   readonly scope: LeadScope | null;
+  /** Those of these scopes, too: they were sent before, and those of `scope` when the access of the user had changed. */
+  readonly others?: readonly LeadScope[];
 }
 
 /** What is stored of a consumer. */

@@ -1,5 +1,5 @@
 /** Which leads no consumer has: what is left of the last 30 days without the positions of the consumers that may see a place. */
-import { includesScope, parseScopes } from '../consumers/scopes.ts';
+import { includesScope, parseScopes, scopesOf } from '../consumers/scopes.ts';
 import { type Consumer, type EndedConsumer, positionOf } from '../consumers/store.ts';
 import { hasEnded } from '../hooks/store.ts';
 import { mayPoll, type PollingUser, scopeOf } from '../leads/access.ts';
@@ -104,11 +104,11 @@ export function viewersOf({ user, scopes, isNamed, ...source }: ViewerSource): V
   const state = user && (mayPoll(user) || isNamed) ? source.state : 'ended';
   const viewers: Viewer[] = now ? [{ ...source, scope: now, after: null, state }] : [];
   const recorded = position === null ? [] : parseScopes(scopes);
-  for (const [index, { after, scope }] of recorded.entries()) {
-    if (position === null || scope === null || (now && includesScope(now, scope))) continue;
-    const through = Math.min(position, recorded[index + 1]?.after ?? position);
-    const { name, gaps } = source;
-    viewers.push({ name, gaps, scope, after, position: through, state: 'ended' });
+  const { name, gaps } = source;
+  for (const [index, part] of recorded.entries()) {
+    const through = Math.min(position ?? BEFORE_ALL_MS, recorded[index + 1]?.after ?? AFTER_ALL_MS);
+    for (const scope of scopesOf(part).filter((one) => !now || !includesScope(now, one)))
+      viewers.push({ name, gaps, scope, after: part.after, position: through, state: 'ended' });
   }
   return viewers;
 }

@@ -1,6 +1,6 @@
 /** Who may see a lead, and whether each of them has it. */
 import { type LeadState, leadStateOf } from '@leadtap/contract';
-import { scopeAt } from '../consumers/scopes.ts';
+import { scopesAt } from '../consumers/scopes.ts';
 import { isSameConsumer } from '../consumers/store.ts';
 import { isInScope, maySee } from '../leads/access.ts';
 import type { StoredLead } from '../leads/record.ts';
@@ -47,9 +47,8 @@ export async function findLeadConsumers(
         (await sources.consumers.findPending({ userId, since: createdAt, maxPendingLeads: 1 }));
       if (!pending) continue;
       const { scopes = null } = consumer ?? leadHookOf(listed) ?? {};
-      const scope = scopeAt(scopes, createdAt);
       const maySeeIt = maySee(pending.user, stored);
-      if (!maySeeIt && !(scope && isInScope(scope, stored))) continue;
+      if (!maySeeIt && !scopesAt(scopes, createdAt).some((scope) => isInScope(scope, stored))) continue;
       const position = consumer ?? positionOfLeadHook(leadHookOf(listed));
       const startedAt = consumer ? null : (leadHookOf(listed)?.announcedSince ?? hook?.createdAt ?? null);
       if (startedAt !== null && createdAt <= startedAt) continue;

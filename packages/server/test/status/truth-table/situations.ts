@@ -1,4 +1,5 @@
 /** The truth table: what Leadtap may claim in each situation. The claims were written down first. */
+import type { Lead } from '@leadtap/contract';
 import { expect, vi } from 'vitest';
 import type { HookProgress } from '../../../src/hooks/store.ts';
 import { storedHook, subscribe } from '../../hooks/support/hooks.ts';
@@ -811,6 +812,96 @@ export const SITUATIONS: readonly Situation[] = [
       summary: 'All 2 leads since Monday reached an automation. 1 webhook accepts leads.',
       consumers: { 'n8n →': 'active good' },
       lead: { n8n: 'confirmed' },
+    },
+  },
+  {
+    name: 'an automation that polls without since got every lead of one branch, then every lead of another one',
+    async setUp(world) {
+      const make = await world.client('make', 'north-lead');
+      await world.send({ branchId: 'north' });
+      const { lead } = world;
+      world.clock.advance(1000);
+      await world.send({ branchId: 'south' });
+      await make.poll('');
+      await world.command('user set north-lead --access-level BRANCH --branch south');
+      world.clock.advance(1000);
+      await make.poll('');
+      world.lead = lead;
+    },
+    claims: {
+      light: 'green',
+      summary: 'All 2 leads since Monday reached an automation. The only consumer polls as usual.',
+      consumers: { make: 'active good' },
+      lead: { make: 'delivered' },
+    },
+  },
+  {
+    name: 'an automation found nothing, then the access of its user was narrowed, and it got what it may see',
+    async setUp(world) {
+      const make = await world.client('make', 'north-lead');
+      await make.poll('');
+      await world.send({ branchId: 'north' });
+      await world.command('user set north-lead --access-level DEPARTMENT --department sales');
+      world.clock.advance(1000);
+      await world.send({ departmentId: 'sales' });
+      await make.poll('');
+    },
+    claims: {
+      light: 'amber',
+      summary:
+        '1 lead since Monday: no automation may see leads without a department of branch North of Acme.',
+      problems: ['leads-unseen warning'],
+      consumers: { make: 'active good' },
+      lead: { make: 'delivered' },
+      alerts: [
+        'warning: 1 lead since Monday: no automation may see leads without a department of branch North of Acme.',
+      ],
+    },
+  },
+  {
+    name: 'the access of a user was narrowed between two polls that are written together',
+    async setUp(world) {
+      await world.established('make');
+      await world.send({ branchId: 'south' });
+      const authorization = `Bearer ${await world.token('make', 'boss')}`;
+      const poll = async () => {
+        const url = `${world.service.url}/automation/new-leads?since=${iso(world.clock() - 1000)}`;
+        const leads = (await (await fetch(url, { headers: { authorization } })).json()) as Lead[];
+        world.clock.advance(2000);
+        return leads.length;
+      };
+      expect(await poll()).toBe(1);
+      await world.command('user set boss --access-level BRANCH --branch north');
+      expect(await poll()).toBe(0);
+    },
+    claims: {
+      light: 'green',
+      summary: 'The only lead since Monday reached an automation. The only consumer polls as usual.',
+      consumers: { make: 'active good' },
+      lead: { make: 'confirmed' },
+    },
+  },
+  {
+    name: 'an automation skipped a lead with its own clock, then the access of its user was narrowed',
+    async setUp(world) {
+      const make = await world.established('make');
+      await world.send({ branchId: 'south' });
+      const { lead } = world;
+      world.clock.advance(1000);
+      await make.poll(`since=${iso(world.clock())}`);
+      await world.command('user set boss --access-level BRANCH --branch north');
+      world.clock.advance(MINUTE_MS);
+      await make.poll(`since=${iso(world.clock())}`);
+      world.clock.advance(1000);
+      await world.send({ branchId: 'north' });
+      await make.next();
+      world.lead = lead;
+    },
+    claims: {
+      light: 'grey',
+      summary:
+        '1 of 2 leads since Monday reached an automation. 1 was skipped. The only consumer polls as usual.',
+      consumers: { make: 'active good' },
     },
   },
   {
