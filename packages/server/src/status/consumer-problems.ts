@@ -5,6 +5,7 @@ import { isSameConsumer } from '../consumers/store.ts';
 import { hasEnded } from '../hooks/store.ts';
 import { toIso } from '../lib/clock.ts';
 import { formatDuration } from '../lib/formats.ts';
+import { STALE_INTERVALS } from './consumer-states.ts';
 import { isRefusal } from './consumers.ts';
 import type { ConsumerProblem, ConsumerStatus, Facts, StatusProblem } from './report.ts';
 import {
@@ -253,16 +254,24 @@ function pendingSecondsOf(moment: Moment, consumer: ConsumerStatus): number {
 const FOLLOW_LINKS =
   'It polls, but does not get them: it must follow the address in `Link` until a page is empty.';
 
+const CONTINUE = 'It must continue with the address in `Link`, not with the same `since` again.';
+
 /** It was sent all leads, and sends the same `since` again and again. */
 const describeStuck: DescribeConsumer = (consumer, moment) => {
   const since = formatDuration(secondsSince(moment, consumer.unconfirmedSince ?? moment.generatedAt));
   const row = `has received leads and does not confirm them, the oldest for ${since}: it polls from the same place again and again`;
-  const fix = `${FOLLOW_LINKS} ${consumersCommand(consumer)} shows how far it has come.`;
-  return { ...{ message: messageOf(consumer, row), row }, fix, userFix: FOLLOW_LINKS };
+  const fix = `${CONTINUE} ${consumersCommand(consumer)} shows how far it has come.`;
+  return { ...{ message: messageOf(consumer, row), row }, fix, userFix: CONTINUE };
 };
 
+/** Not one that polls once a day. */
+function hasStoppedPolling({ lastPollAt, usualIntervalSeconds }: ConsumerStatus, moment: Moment): boolean {
+  const usualS = STALE_INTERVALS * (usualIntervalSeconds ?? 0);
+  return lastPollAt !== null && secondsSince(moment, lastPollAt) > Math.max(PENDING_LONG_S, usualS);
+}
+
 export const describePending: DescribeConsumer = (consumer, moment) => {
-  const { pendingLeads, state } = consumer;
+  const { pendingLeads, state, hook } = consumer;
   const refusal = lastRefusalOf(moment, consumer);
   if (consumer.isStuck && pendingLeads === 0) return describeStuck(consumer, moment);
   const leads = pendingLeads === 0 ? 'Leads wait' : pendingText(pendingLeads);
@@ -282,9 +291,10 @@ export const describePending: DescribeConsumer = (consumer, moment) => {
           severity: pendingS > PENDING_LONG_S ? ('error' as const) : ('warning' as const),
         }
       : {
-          ...(consumer.hook?.isAllowed === false
+          ...(hook?.isAllowed === false
             ? notSentFixes(consumer, moment)
-            : (refusal?.fixes ?? (state === 'active' ? behindFixes : stoppedFixes(consumer)))),
+            : (refusal?.fixes ??
+              (hasStoppedPolling(consumer, moment) ? stoppedFixes(consumer) : behindFixes))),
           // A token that was only tried, and not since yesterday.
           ...(state === 'stale' && { severity: 'warning' as const }),
         }),

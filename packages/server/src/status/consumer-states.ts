@@ -92,17 +92,16 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const STUCK_INTERVALS = 4;
 /** A consumer that has stopped is noticed within two intervals. */
-const STALE_INTERVALS = 1.5;
+export const STALE_INTERVALS = 1.5;
 /** Polls are written every 5 seconds, so that a short interval alone would be too strict. */
 const MIN_DELAY_MS = 10_000;
 /** A token that was tried for an hour does not count as stale for days. */
 const STALE_SHARE = 10;
 const MAX_STALE_MS = 7 * DAY_MS;
-/** Fewer polls, or in a shorter time, are a person who tries a token: it cannot be stale. */
-const MIN_POLLS = 5;
-const MIN_POLLING_MS = 10 * MINUTE_MS;
 /** Fewer are a person who tries a token once: leads that come later do not wait for it. */
-export const MIN_TRIAL_POLLS = 3;
+export const MIN_POLLS = 3;
+/** In a shorter time, a person tries a token: it is stale only if leads wait for it for a day. */
+const MIN_POLLING_MS = 10 * MINUTE_MS;
 
 /** When the consumer last polled. One that waits for a lead (`Prefer: wait`) polls until its wait ends. */
 const seenAt = ({ lastPollAt, heldUntil }: ConsumerPosition, now: number): number =>
@@ -194,10 +193,17 @@ export function activityOf(
   if (!isAutomation(consumer)) {
     if (!isBehind || positionOf(consumer) === null) return 'inactive';
     if (silentMs <= DAY_MS) return 'active';
-    return polls < MIN_TRIAL_POLLS ? 'inactive' : 'stale';
+    return polls < MIN_POLLS ? 'inactive' : 'stale';
   }
   const staleForMs = Math.min(MAX_STALE_MS, (lastPollAt - firstPollAt) * STALE_SHARE);
   return isBehind || silentMs <= staleAfterMs + staleForMs ? 'stale' : 'inactive';
+}
+
+/** It has an interval, and is not late. */
+export function pollsAsUsual(listed: ListedConsumer, now: number, chosenMs?: number): boolean {
+  const { consumer } = listed;
+  if (!consumer || consumer.intervalMs === null) return false;
+  return silenceOf(listed, now, chosenMs) <= staleAfterOf(consumer, chosenMs);
 }
 
 /** When it last polled, it had received leads for so long without confirming them that it was stuck. */

@@ -19,10 +19,11 @@ import {
   type ListedConsumer,
   leadHookOf,
   listedConsumerPages,
-  MIN_TRIAL_POLLS,
+  MIN_POLLS,
   missedLeadsOf,
   pendingMsOfLeadHook,
   pendingOf,
+  pollsAsUsual,
   publicIdOf,
 } from './consumer-states.ts';
 import { toDeletedViewer, toEndedViewer, toViewerSource, type ViewerSource } from './coverage-pieces.ts';
@@ -162,6 +163,8 @@ export const toStatus = (
 export interface Judged {
   readonly listed: ListedConsumer;
   readonly state: ConsumerState;
+  /** Not one that was tried twice, yesterday. */
+  readonly pollsAsUsual: boolean;
   /** How long the oldest lead has been pending. Null if none is, or the consumer may not have it. */
   readonly pendingMs: number | null;
   readonly problems: readonly ConsumerProblem[];
@@ -177,7 +180,7 @@ export function judge(listed: ListedConsumer, now: number, staleAfterMs: number 
   if (state !== 'inactive' && expiresSoon(listed, now)) problems.push('tokens-expiring');
   const hookState = listed.hook?.state ?? 'active';
   if (hookState === 'failing' || hookState === 'disabled') problems.push(`hooks-${hookState}`);
-  return { listed, state, pendingMs, problems };
+  return { listed, state, pollsAsUsual: pollsAsUsual(listed, now, staleAfterMs), pendingMs, problems };
 }
 
 function pendingMsOf(listed: ListedConsumer, now: number): number | null {
@@ -194,7 +197,7 @@ function pendingMsOf(listed: ListedConsumer, now: number): number | null {
 
 /** The most urgent one alone, so that the diagnosis names a consumer that does not poll as it should once. */
 function pollProblemOf(
-  { listed, state, pendingMs }: Omit<Judged, 'problems'>,
+  { listed, state, pendingMs }: Pick<Judged, 'listed' | 'state' | 'pendingMs'>,
   now: number,
   staleAfterMs: number | undefined,
 ): ConsumerProblem | undefined {
@@ -228,7 +231,7 @@ function leadHookProblemOf({ announced, hook }: ListedConsumer, pendingMs: numbe
 /** One with a webhook subscription gets an event for each lead: its interval does not matter. */
 function maxPendingMsOf({ consumer, hook }: ListedConsumer): number {
   if (hook || !consumer) return HOUR_MS;
-  if (consumer.polls < MIN_TRIAL_POLLS) return Number.POSITIVE_INFINITY;
+  if (consumer.polls < MIN_POLLS) return Number.POSITIVE_INFINITY;
   return Math.max(HOUR_MS, MAX_PENDING_INTERVALS * (consumer.intervalMs ?? 0));
 }
 
@@ -274,7 +277,7 @@ export type Counts = { -readonly [Name in keyof ConsumersStatus]: ConsumersStatu
 
 export const noCounts = (): Counts => ({ ...NO_CONSUMERS, recorded: true, problems: noProblems() });
 
-export function addTo(counts: Counts, { listed, state, pendingMs, problems }: Judged): void {
+export function addTo(counts: Counts, { listed, state, pollsAsUsual, pendingMs, problems }: Judged): void {
   const { consumer } = listed;
   counts[state] += 1;
   for (const problem of problems) counts.problems[problem] += 1;
@@ -282,7 +285,7 @@ export function addTo(counts: Counts, { listed, state, pendingMs, problems }: Ju
     const { unavailableSince, availableSince } = consumer.downtime;
     counts.downtime = { from: toIso(unavailableSince), until: toIso(availableSince) };
   }
-  if (state === 'active' && consumer?.intervalMs === null) counts.activeWithoutInterval += 1;
+  if (state === 'active' && consumer && !pollsAsUsual) counts.activeWithoutInterval += 1;
   const leadHook = leadHookOf(listed);
   if (state === 'active' && leadHook) {
     counts.activeByWebhook += 1;

@@ -76,6 +76,7 @@ const senderRule = (rule: Omit<Rule, 'find'> & { readonly name: SenderProblem })
   find: (facts) => findSenders(facts, rule.name, rule.levels[0]),
 });
 
+const HOUR_S = 3600;
 const DAY_S = 86_400;
 /** Space for a few hundred thousand leads. */
 export const LOW_FREE_BYTES = 256 * 1024 * 1024;
@@ -455,7 +456,7 @@ export function conclude(conclusion: Conclusion): Omit<Diagnosis, 'problems'> {
   if (has('unknown')) return { healthy: null, good: null, note: null };
   if (problems.some(({ kind }) => PENDING_KINDS.includes(kind)))
     return { healthy: true, good: null, note: null };
-  const { active, inactive, behind, coverage } = consumers;
+  const { active, activeWithoutInterval, inactive, behind, longestWaitSeconds, coverage } = consumers;
   if (!coverage) return nothingFound(null, 'The leads of the last 30 days are not counted yet.');
   if (active === 0)
     return nothingFound(
@@ -463,9 +464,14 @@ export function conclude(conclusion: Conclusion): Omit<Diagnosis, 'problems'> {
       inactive === 0 ? 'No consumer has polled yet.' : 'No consumer polls at present.',
     );
   const leads = describeCoverage(coverage, now, isOfUser && OF_USER);
-  const delay = behind === 0 ? '' : ' No lead waits longer than usual.';
-  const sentence = `${leads}${delay} ${describeActive(consumers, staleAfterMs)}`;
-  const isGood = coverage.skipped + coverage.beforeStart + coverage.unseen + consumers.notAllowed === 0;
+  // Of a consumer that is new, no wait is usual.
+  const isLong = activeWithoutInterval > 0 && longestWaitSeconds > HOUR_S;
+  const delay = isLong
+    ? ` The oldest lead has waited for ${formatDuration(longestWaitSeconds)}.`
+    : ' No lead waits longer than usual.';
+  const sentence = `${leads}${behind === 0 ? '' : delay} ${describeActive(consumers, staleAfterMs)}`;
+  const { skipped, beforeStart, unseen } = coverage;
+  const isGood = skipped + beforeStart + unseen + consumers.notAllowed === 0 && !isLong;
   return isGood
     ? { healthy: true, good: sentence, note: null }
     : { healthy: true, good: null, note: sentence };

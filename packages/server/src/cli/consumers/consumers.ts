@@ -45,7 +45,7 @@ state of its webhook subscription and the time of the last event; \`leadtap hook
 state subscribed has a webhook subscription and has not polled yet. One that is stuck polls from the same place again and
 again: it has received leads and does not confirm them (state active in --json, with isStuck).
 A consumer is stale when it has not polled for 1.5 times its usual interval, or for LEADTAP_STALE_AFTER, and as long as leads wait
-for it. Fewer than five polls, or less than ten minutes of them, make no consumer stale, unless leads wait for more than a day
+for it. Fewer than three polls, or less than ten minutes of them, make no consumer stale, unless leads wait for more than a day
 after three polls. Time in which the service was unavailable makes none stale. With a
 time, such as --stale 15m, all consumers are listed that have not polled for so long. For a consumer with a webhook
 subscription, the time begins with the first lead that waits. Revoke a token that is no longer used: it is listed then

@@ -71,6 +71,42 @@ export const SITUATIONS: readonly Situation[] = [
     },
   },
   {
+    name: 'an automation that polled three times in a quarter of an hour has stopped, and a lead waits for two days',
+    async setUp(world) {
+      const make = await world.client('make');
+      await make.polls(3, 7 * MINUTE_MS);
+      await world.send();
+      world.clock.advance(2 * DAY_MS);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      problems: ['consumers-stale error'],
+      summary: 'make (user boss) has not polled for 2 days; it usually polls every 7 min; 1 lead waits.',
+      consumers: { make: 'stale error consumers-stale' },
+      alerts: [
+        'error: make (user boss) has not polled for 2 days; it usually polls every 7 min; 1 lead waits.',
+      ],
+      lead: { make: 'waiting' },
+    },
+  },
+  {
+    name: 'the only automation polled twice, and a lead waits for 20 hours',
+    async setUp(world) {
+      const make = await world.client('make');
+      await make.polls(2, 15 * MINUTE_MS);
+      await world.send();
+      world.clock.advance(20 * HOUR_MS);
+    },
+    claims: {
+      light: 'grey',
+      summary:
+        '0 of 1 lead since Monday reached an automation. 1 waits for make. The oldest lead has waited for 20 h. The only consumer is new: its usual interval is not known yet.',
+      consumers: { make: 'active good' },
+      lead: { make: 'waiting' },
+    },
+  },
+  {
     name: 'one lead, sent and not confirmed',
     async setUp(world) {
       const zapier = await world.client('zapier');
