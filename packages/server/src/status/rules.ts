@@ -141,7 +141,7 @@ export const RULES: readonly Rule[] = [
     levels: ['error'],
     title: 'The token of a sender has expired: what it sends is refused',
     guide:
-      'It sent leads within the last 30 days, and no other token of its user and source has sent since. Issue a new token (`leadtap token issue --user ID --scope leads:write`, or with `--source`) and put it into the sender. If the sender is no longer needed, revoke the old one: `leadtap token revoke ID`.',
+      'It sent leads within the last 30 days, and no other token with the same user, source and name has sent since. Issue a new token (`leadtap token issue --user ID --scope leads:write`, or with `--source`) and put it into the sender. If the sender is no longer needed, revoke the old one: `leadtap token revoke ID`.',
     ended: 'has another token, or has not sent for 30 days',
   }),
   senderRule({

@@ -47,7 +47,9 @@ export function findSenders(
   const { row: _, userFix: __, ...found } = DESCRIPTIONS[problem](first, facts);
   const more = senders.problems[problem] - 1;
   if (more === 0) return { ...found, subjects };
-  const names = `${countOf(more, 'more has', 'more have')} the same problem: ${listNames(others, more)}.`;
+  // Their requests may have been refused for other reasons.
+  const what = problem === 'leads-refused' ? 'refused requests' : 'the same problem';
+  const names = `${countOf(more, 'more has', 'more have')} ${what}: ${listNames(others, more)}.`;
   const hasMoreSubjects = more > others.length;
   return { ...found, message: `${found.message} ${names}`, subjects, hasMoreSubjects };
 }
@@ -155,6 +157,10 @@ function hintOf(sender: SenderStatus, code: ProblemCode, fields: readonly string
     case 'malformed-request':
       return both(
         'It sends two tokens, or what it sends is no valid JSON, form or HTTP: correct it in the sender.',
+      );
+    case 'unsupported-media-type':
+      return both(
+        'What it sends is no JSON or form, or not in UTF-8, or has a `Content-Encoding`: correct it in the sender.',
       );
     case 'token-expired':
       return {
