@@ -42,6 +42,8 @@ export interface ViewerSource extends Omit<Viewer, 'scope' | 'after'> {
   readonly user: PollingUser | undefined;
   /** As in `ConsumerPosition`. */
   readonly scopes: string | null;
+  /** Leads until then that it could not see are no loss. Null: it is not known. */
+  readonly firstPollAt: number | null;
   /** A problem names it: its leads wait for it, and are not reported once more. */
   readonly isNamed: boolean;
 }
@@ -67,6 +69,7 @@ export function toViewerSource({ listed, state, problems }: JudgedConsumer, now:
   return {
     ...{ userId, user: pendingOf(listed)?.user, isNamed },
     scopes: (consumer ?? leadHookOf(listed))?.scopes ?? null,
+    firstPollAt: consumer?.firstPollAt ?? null,
     name: nameOf({ name, tokenId, hook: toConsumerHookJson(hook) }),
     position: position ? positionOf(position) : start,
     gaps: [
@@ -79,9 +82,9 @@ export function toViewerSource({ listed, state, problems }: JudgedConsumer, now:
 
 /** The token was revoked: what it was sent before, it has. */
 export function toEndedViewer(consumer: Consumer): ViewerSource {
-  const { name, tokenId, userId, user, scopes, gaps, missedLeads } = consumer;
+  const { name, tokenId, userId, user, scopes, firstPollAt, gaps, missedLeads } = consumer;
   return {
-    ...{ userId, user, scopes, name: nameOf({ name, tokenId }), position: positionOf(consumer) },
+    ...{ userId, user, scopes, firstPollAt, name: nameOf({ name, tokenId }), position: positionOf(consumer) },
     ...{ gaps: [...gaps, ...missedLeads.map(toGap)], isNamed: false, state: 'ended' },
   };
 }
@@ -91,26 +94,46 @@ export function toDeletedViewer({ userId, tokenId, user, through, ...ended }: En
   const { scopes, gaps, missedLeads, endedAt } = ended;
   return {
     // Without a plan: it gets no lead any more.
-    ...{ userId, user: { ...user, plan: '' }, scopes, endedAt },
+    ...{ userId, user: { ...user, plan: '' }, scopes, firstPollAt: null, endedAt },
     ...{ name: nameOf({ name: null, tokenId }), position: through },
     ...{ gaps: [...gaps, ...missedLeads.map(toGap)], isNamed: false, state: 'ended' },
   };
 }
 
 /** As one viewer for what its user may see now, and one for each other scope in which it was sent leads before. */
-export function viewersOf({ user, scopes, isNamed, ...source }: ViewerSource): Viewer[] {
-  const { position } = source;
+export function viewersOf({ user, scopes, isNamed, firstPollAt, ...source }: ViewerSource): Viewer[] {
+  const { name, gaps, position } = source;
   const now = user && scopeOf(user);
   const state = user && (mayPoll(user) || isNamed) ? source.state : 'ended';
-  const viewers: Viewer[] = now ? [{ ...source, scope: now, after: null, state }] : [];
   const recorded = position === null ? [] : parseScopes(scopes);
-  const { name, gaps } = source;
+  const viewers: Viewer[] = [];
+  const unseen: Viewer['gaps'][number][] = [];
   for (const [index, part] of recorded.entries()) {
+    const { after } = part;
     const through = Math.min(position ?? BEFORE_ALL_MS, recorded[index + 1]?.after ?? AFTER_ALL_MS);
-    for (const scope of scopesOf(part).filter((one) => !now || !includesScope(now, one)))
-      viewers.push({ name, gaps, scope, after: part.after, position: through, state: 'ended' });
+    const sent = scopesOf(part);
+    const hadAll = now !== undefined && sent.some((scope) => includesScope(scope, now));
+    for (const scope of sent.filter((one) => !hadAll || !includesScope(now, one)))
+      viewers.push({ name, gaps, scope, after, position: through, state: 'ended' });
+    if (hadAll) continue;
+    const start = Math.min(through, firstPollAt ?? BEFORE_ALL_MS);
+    unseen.push({ after, through: start, isBeforeStart: true }, { after, through, isBeforeStart: false });
   }
-  return viewers;
+  if (!now) return viewers;
+  return [{ ...source, gaps: toDisjoint([...gaps, ...unseen]), scope: now, after: null, state }, ...viewers];
+}
+
+/** A time in several gaps is in the first of them alone. */
+function toDisjoint(gaps: Viewer['gaps']): Viewer['gaps'] {
+  let last = BEFORE_ALL_MS;
+  return gaps
+    .map((gap) => ({ ...gap, after: gap.after ?? BEFORE_ALL_MS }))
+    .sort((a, b) => a.after - b.after)
+    .flatMap((gap) => {
+      const after = Math.max(gap.after, last);
+      last = Math.max(last, gap.through);
+      return after < gap.through ? [{ ...gap, after }] : [];
+    });
 }
 
 /** A lead that was moved to where the consumer sees it, and was not sent to it since. */

@@ -25,7 +25,7 @@ export function registerLeadsShow(leads: Command, context: CommandContext): void
       '--json': 'print the lead as the API has it, with consumers: [{ tokenId, name, userId, state }]',
     },
     help: `
-Below the fields, one line for each consumer (a token that polls or has a webhook subscription) that may see the lead:
+Below the fields, one line for each consumer (a token that polls or has a webhook subscription) that may see the lead, or received it before:
   confirmed   the consumer has sent a since that is not before this lead, or its webhook has accepted the lead
   delivered   the lead, or a newer one, was sent to the consumer
   waiting     neither

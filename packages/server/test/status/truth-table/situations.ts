@@ -872,6 +872,29 @@ export const SITUATIONS: readonly Situation[] = [
     },
   },
   {
+    name: 'the access of a user was widened after a lead of another branch and 120 of its own',
+    async setUp(world) {
+      const north = await world.established('north', 'north-lead');
+      await world.send({ branchId: 'south' });
+      const { lead } = world;
+      world.clock.advance(1000);
+      await world.service.add(...Array.from({ length: 120 }, () => ({ branchId: 'north' })));
+      await north.polls(2);
+      await world.command('user set north-lead --access-level COMPANY');
+      await north.polls(2);
+      world.clock.advance(8 * DAY_MS);
+      await north.polls(2);
+      world.lead = lead;
+    },
+    claims: {
+      light: 'grey',
+      summary:
+        '120 of 121 leads of the last 30 days reached an automation. 1 was skipped. The only consumer polls as usual.',
+      consumers: { north: 'active good' },
+      lead: { north: 'skipped' },
+    },
+  },
+  {
     name: 'an automation found nothing, then the access of its user was narrowed, and it got what it may see',
     async setUp(world) {
       const make = await world.client('make', 'north-lead');
