@@ -5,6 +5,7 @@ import { TokenBatches, type TokenEntry } from '../accounts/token-batches.ts';
 import { storableExpiry, type TokenKey } from '../accounts/token-key.ts';
 import { HOUR_MS, type HourCounts, hourOf } from '../attempts/hours.ts';
 import { addAttempt, attempt, isFailure, type PendingAttempt } from '../attempts/merge-attempts.ts';
+import { CLIENT_CLOSED_REQUEST_CODE } from '../attempts/store.ts';
 import { shownNames } from '../leads/shown-names.ts';
 import type { Clock } from '../lib/clock.ts';
 import { dayOf, toDay } from './merge-senders.ts';
@@ -149,7 +150,7 @@ const createEntry = ({ userId, tokenId }: TokenKey, mustBeIssued: boolean): Entr
   attempts: [],
 });
 
-/** Undefined: a request with a known key has changed nothing, or its client has disconnected. Without a spread, as `attempt`. */
+/** Undefined: a request with a known key has changed nothing. Without a spread, as `attempt`. */
 function toAttempt(
   at: number,
   { status, leads, updated, refused, durationMs: exactMs = 0 }: EndedRequest,
@@ -157,7 +158,9 @@ function toAttempt(
   const durationMs = Math.round(exactMs);
   if (leads !== undefined)
     return leads + updated > 0 ? attempt('leads', at, { status, durationMs, leads, updated }) : undefined;
-  if (!refused || status === DISCONNECTED) return undefined;
+  // Also after a 400 or 408 of the HTTP parser: the rest of the body never came.
+  if (status === DISCONNECTED) return attempt('failed', at, { durationMs, code: CLIENT_CLOSED_REQUEST_CODE });
+  if (!refused) return undefined;
   const { code, errors = [] } = refused;
   const fields = shownNames(errors.map(({ field }) => field));
   return attempt(status < 500 ? 'refused' : 'failed', at, { status, durationMs, code, fields });

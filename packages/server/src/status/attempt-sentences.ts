@@ -33,7 +33,7 @@ function leadsOf({ leads, updated, host }: Attempt): string {
 
 /** `401 the access token has expired`, `503 from hooks.zapier.com` */
 function failureOf({ status, code, host, fields }: Attempt): string {
-  if (code === CLIENT_CLOSED_REQUEST_CODE) return 'the connection was closed before all leads had arrived';
+  if (code === CLIENT_CLOSED_REQUEST_CODE) return 'the connection was closed before everything had arrived';
   const title = problemOf(code)?.title;
   const what = title && title.charAt(0).toLowerCase() + title.slice(1);
   if (host !== null) {
@@ -54,7 +54,9 @@ const nextTry = ({ nextTryAt }: Attempt, now: number): string =>
 export function attemptFix(attempt: Attempt, sender: SenderStatus | undefined): string | null {
   const { code, fields, host, since } = attempt;
   if (code === CLIENT_CLOSED_REQUEST_CODE)
-    return 'Raise the timeout of the client, or ask for fewer leads with `limit`.';
+    return sender
+      ? 'The sender must send the request again, with its whole body.'
+      : 'Raise the timeout of the client, or ask for fewer leads with `limit`.';
   if (sender && problemOf(code)) return userHintOf(sender, code as ProblemCode, fields);
   const problem = problemOf(code);
   if (problem) return problem.integrator;

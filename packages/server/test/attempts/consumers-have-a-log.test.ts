@@ -212,7 +212,7 @@ it('a page that did not arrive is a failure, and a HEAD is an empty poll', async
   }
   const [failed, ...others] = await logOf(service, 'zapier');
   expect(others).toEqual([]);
-  const message = 'the connection was closed before all leads had arrived, 2 times';
+  const message = 'the connection was closed before everything had arrived, 2 times';
   expect(failed).toMatchObject({
     kind: 'failed',
     status: 200,

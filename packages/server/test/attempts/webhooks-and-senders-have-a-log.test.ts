@@ -1,9 +1,10 @@
+import { connect } from 'node:net';
 import type { Attempt, Consumers, Senders } from '@leadtap/contract';
 import { AttemptLog } from '@leadtap/contract/schemas';
 import { issueToken } from 'leadtap';
 import { Errors } from 'typebox/value';
 import { expect, it, vi } from 'vitest';
-import { sendLeads, startIntake } from '../../../testing/harness/intake.ts';
+import { sendLeads, startIntake, tokenWith } from '../../../testing/harness/intake.ts';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import type { TestService } from '../../../testing/harness/service.ts';
 import { startReceiver } from '../../../testing/integrations/hook-receiver.ts';
@@ -148,6 +149,34 @@ it('an event of a form service that is no submission: what to do', async () => {
   expect(refused?.fix).toMatch(
     /^The body is not a new submission, or has no answer. Switch off other events/,
   );
+});
+
+it('a sender: requests that end before their body has arrived', async () => {
+  const service = await startIntake();
+  expect((await sendLeads(service, { firstName: 'Ada' }, { tokenId: 'web' })).status).toBe(201);
+  const token = await tokenWith(service, 'boss', ['leads:write'], 'web');
+  const head = `POST /leads HTTP/1.1\r\nhost: leadtap\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\n`;
+  for (const rest of [
+    'content-length: 100\r\n\r\n{"firstName"',
+    'transfer-encoding: chunked\r\n\r\n5;\r\n{"a":\r\nno size',
+  ])
+    await new Promise<void>((resolve) => {
+      const socket = connect(Number(new URL(service.url).port), '127.0.0.1', () => {
+        socket.on('close', resolve).resume();
+        socket.end(head + rest);
+      });
+    });
+  await vi.waitFor(async () => {
+    await service.service.senders?.flush();
+    const { senders } = await get<Senders>(service, 'senders');
+    const [cut] = await logOf(service, `senders/${senders[0]?.id}/log`);
+    expect(cut).toMatchObject({
+      ...{ kind: 'failed', status: null, code: 'client-closed-request', times: 2 },
+      message: 'the connection was closed before everything had arrived, 2 times',
+      fix: 'The sender must send the request again, with its whole body.',
+    });
+    expect(senders[0]?.last24h.at(-1)).toEqual({ leads: 1, failed: 2 });
+  });
 });
 
 it('a sender: leads that are sent again are updates, which are not counted, and end a failure', async () => {
