@@ -165,6 +165,8 @@ export interface LeadCoverage {
   readonly hasLeads: boolean;
   /** At most 1,000. */
   readonly leads: number;
+  /** Not all leads of the last 30 days were read: there may be more than are counted. */
+  readonly isPart: boolean;
   /** The `createdAt` of the first of them. Null: there is none, or there are 1,000 or more. */
   readonly since: string | null;
   /** An active consumer gets them with its next polls. */

@@ -16,54 +16,82 @@ function sinceWeekday(iso: string, now: number): string | undefined {
   return now - time < MAX_WEEKDAY_MS ? `since ${DAYS[new Date(time).getUTCDay()]}` : undefined;
 }
 
+const sinceText = (iso: string, now: number): string =>
+  sinceWeekday(iso, now) ?? `since ${formatDay(Date.parse(iso))}`;
+
 const leadsText = (count: number): string => (count === 1 ? '1 lead' : `${countUpTo(count)} leads`);
 
 interface Whose {
   readonly seen: string;
   readonly reached: string;
+  readonly missed: string;
 }
 
-const OF_ALL: Whose = { seen: '', reached: 'reached an automation' };
-export const OF_USER: Whose = { seen: ' that your automations may see', reached: 'reached one of them' };
+const OF_ALL: Whose = { seen: '', reached: 'reached an automation', missed: 'reached no automation' };
+export const OF_USER: Whose = {
+  ...{
+    seen: ' that your automations may see',
+    reached: 'reached one of them',
+    missed: 'reached none of them',
+  },
+};
+
+/** Each count is of all leads. Where there are more than are counted, it is a lower bound. */
+const isComplete = ({ leads, isPart }: LeadCoverage): boolean => !isPart && leads < MAX_PENDING_LEADS;
+
+/** So many leads have reached an automation, or more. */
+const minReached = ({ leads, waiting, skipped, beforeStart, unseen }: LeadCoverage): number =>
+  Math.max(0, leads - waiting - skipped - beforeStart - unseen);
+
+/** False: leads are known that have reached none, and none that has. */
+export const isReachedKnown = (coverage: LeadCoverage): boolean =>
+  isComplete(coverage) || minReached(coverage) > 0;
 
 /**
  * How many leads have reached an automation, and why the others have not. Leads from before the first position of a consumer are not sent
  * by design, and one that was removed since may have got them: they are counted apart.
  */
 export function describeCoverage(coverage: LeadCoverage, now: number, whose = OF_ALL): string {
-  const { leads, since, waiting, waitingFor, skipped, beforeStart, unseen } = coverage;
-  const { seen, reached } = whose;
+  const { leads, since, waiting, waitingFor, skipped, beforeStart, unseen, isPart } = coverage;
+  const { seen, missed } = whose;
   if (!coverage.hasLeads) return `No lead${seen} yet.`;
-  if (leads === 0) return `No new lead${seen} in the last 30 days.`;
-  const span = `${(since !== null && sinceWeekday(since, now)) || 'of the last 30 days'}${seen}`;
-  const counted = leads >= MAX_PENDING_LEADS ? leads : Math.max(0, leads - beforeStart);
-  const missing = waiting + skipped + unseen;
+  const from = since === null ? undefined : isPart ? sinceText(since, now) : sinceWeekday(since, now);
+  const span = `${from ?? 'of the last 30 days'}${seen}`;
+  if (leads === 0) return isPart ? `No new lead ${span}.` : `No new lead${seen} in the last 30 days.`;
+  const early = 'came in before an automation was connected';
   const [name = '', ...more] = waitingFor;
   const names = `${inSentence(name)}${more.length > 0 ? ` and ${formatCount(more.length)} more` : ''}`;
+  const reached = describeReached(coverage, span, whose);
+  // Those of a part may be from before it.
+  const say = (count: number, one: string, many: string): string | undefined =>
+    count === 0
+      ? undefined
+      : `${reached ? countUpTo(count) : `${leadsText(count)} of the last 30 days${seen}`} ${count === 1 ? one : many}.`;
   const sentences = [
-    describeReached({ counted, missing, beforeStart, span, reached }),
-    waiting > 0 ? `${countOf(waiting, 'waits', 'wait')} for ${names}.` : undefined,
-    skipped > 0 ? `${countOf(skipped, 'was', 'were')} skipped.` : undefined,
-    beforeStart > 0 ? `${formatCount(beforeStart)} came in before an automation was connected.` : undefined,
+    reached,
+    say(waiting, `waits for ${names}`, `wait for ${names}`),
+    say(skipped, 'was skipped', 'were skipped'),
+    reached ? undefined : say(unseen, missed, missed),
+    say(beforeStart, early, early),
   ];
   return sentences.filter((sentence) => sentence !== undefined).join(' ');
 }
 
-interface Reached {
-  readonly counted: number;
-  readonly missing: number;
-  readonly beforeStart: number;
-  readonly span: string;
-  readonly reached: string;
-}
-
-function describeReached({ counted, missing, beforeStart, span, reached }: Reached): string {
-  if (counted === 0) return 'No lead has come in since an automation was connected.';
-  const all = `${leadsText(counted)} ${span}`;
-  if (missing === 0 && beforeStart > 0) return `${all} ${reached}.`;
-  if (missing === 0) return counted === 1 ? `The only lead ${span} ${reached}.` : `All ${all} ${reached}.`;
-  if (counted >= MAX_PENDING_LEADS) return `All but ${formatCount(missing)} of ${all} ${reached}.`;
-  return `${formatCount(Math.max(0, counted - missing))} of ${all} ${reached}.`;
+/** Undefined: none is known to have. */
+function describeReached(coverage: LeadCoverage, span: string, { seen, reached }: Whose): string | undefined {
+  const { leads, waiting, skipped, beforeStart, unseen, isPart } = coverage;
+  const missing = waiting + skipped + unseen;
+  const min = minReached(coverage);
+  if (missing + beforeStart === 0)
+    return leads === 1 ? `The only lead ${span} ${reached}.` : `All ${leadsText(leads)} ${span} ${reached}.`;
+  if (isComplete(coverage)) {
+    if (leads <= beforeStart) return 'No lead has come in since an automation was connected.';
+    const all = `${leadsText(leads - beforeStart)} ${span} ${reached}.`;
+    return missing === 0 ? all : `${formatCount(min)} of ${all}`;
+  }
+  if (min === 0) return undefined;
+  if (isPart) return `At least ${leadsText(min)} of the last 30 days${seen} ${reached}.`;
+  return `All but ${formatCount(missing + beforeStart)} of ${leadsText(leads)} ${span} ${reached}.`;
 }
 
 function placeText({ company, branch, department, isOnlyHere }: UnseenPlace): string {
@@ -76,7 +104,7 @@ function placeText({ company, branch, department, isOnlyHere }: UnseenPlace): st
 
 function unseenText(place: UnseenPlace, now: number): string {
   const { leads, since, cause, consumer, company, branchId, isOnlyHere } = place;
-  const found = `${leadsText(leads)} ${sinceWeekday(since, now) ?? `since ${formatDay(Date.parse(since))}`}`;
+  const found = `${leadsText(leads)} ${sinceText(since, now)}`;
   const at = placeText(place);
   if (cause === 'silent')
     return `${found}: ${inSentence(consumer ?? '')} alone may see ${at}, and does not poll any more`;
@@ -89,14 +117,14 @@ function unseenText(place: UnseenPlace, now: number): string {
 
 /** A page begins after its `since`. */
 const startText = ({ since }: UnseenPlace): string => toIso(Date.parse(since) - 1);
-const sinceText = (place: UnseenPlace): string => `\`since=${startText(place)}\``;
+const startQuery = (place: UnseenPlace): string => `\`since=${startText(place)}\``;
 const replayText = (place: UnseenPlace): string =>
-  `Let it poll first with ${sinceText(place)}: this returns them.`;
+  `Let it poll first with ${startQuery(place)}: this returns them.`;
 
 function unseenFix(place: UnseenPlace): string {
   const { userId, companyId, branchId, departmentId, cause } = place;
   if (cause === 'ended')
-    return `Connect an automation for them, or use one that may see them: let it poll first with ${sinceText(place)}, or subscribe its webhook from there: \`leadtap hooks add --since ${startText(place)}\`.`;
+    return `Connect an automation for them, or use one that may see them: let it poll first with ${startQuery(place)}, or subscribe its webhook from there: \`leadtap hooks add --since ${startText(place)}\`.`;
   if (cause === 'between') return `An automation may see them now. ${replayText(place)}`;
   if (userId !== null)
     return `Connect an automation with a token of a user who may see them: \`leadtap token issue --user ${inCommand(userId, 'ID')}\`. ${replayText(place)}`;

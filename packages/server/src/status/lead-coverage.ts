@@ -127,6 +127,7 @@ class Sum {
   readonly #unseen = new Map<string, UnseenPlace>();
   /** Not all leads before it were read. */
   #readFrom = BEFORE_ALL_MS;
+  #isPart = false;
   #total = 0;
   #firstAt: number | null = null;
 
@@ -171,16 +172,17 @@ class Sum {
     return this.#total === 0;
   }
 
-  addTotal({ count, firstAt }: LeadRangeCount): void {
+  addTotal({ count, firstAt, readFrom }: LeadRangeCount): void {
+    this.#isPart ||= readFrom !== null && count < MAX_PENDING_LEADS;
     this.#total = Math.min(this.#total + count, MAX_PENDING_LEADS);
     if (firstAt !== null) this.#firstAt = Math.min(this.#firstAt ?? firstAt, firstAt);
   }
 
   toCoverage(hasLeads: boolean): LeadCoverage {
-    const isPart = this.#readFrom > BEFORE_ALL_MS;
+    const isFrom = this.#readFrom > BEFORE_ALL_MS;
     return {
-      ...{ hasLeads, leads: this.#total },
-      since: toIsoOrNull(isPart ? this.#readFrom : this.isFull ? null : this.#firstAt),
+      ...{ hasLeads, leads: this.#total, isPart: isFrom || this.#isPart },
+      since: toIsoOrNull(isFrom ? this.#readFrom : this.isFull ? null : this.#firstAt),
       ...this.#counts,
       waitingFor: [...this.#next],
       // The worst first.

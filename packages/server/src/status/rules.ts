@@ -22,7 +22,7 @@ import {
   findRefusedWithoutUser,
   type Moment,
 } from './consumer-problems.ts';
-import { describeCoverage, findUnseen, OF_USER } from './coverage-sentences.ts';
+import { describeCoverage, findUnseen, isReachedKnown, OF_USER } from './coverage-sentences.ts';
 import { MAX_ERRORS } from './instance.ts';
 import type {
   ConsumerProblem,
@@ -471,7 +471,8 @@ export function conclude(conclusion: Conclusion): Omit<Diagnosis, 'problems'> {
     : ' No lead waits longer than usual.';
   const sentence = `${leads}${behind === 0 ? '' : delay} ${describeActive(consumers, staleAfterMs)}`;
   const { skipped, beforeStart, unseen } = coverage;
-  const isGood = skipped + beforeStart + unseen + consumers.notAllowed === 0 && !isLong;
+  const isGood =
+    isReachedKnown(coverage) && skipped + beforeStart + unseen + consumers.notAllowed === 0 && !isLong;
   return isGood
     ? { healthy: true, good: sentence, note: null }
     : { healthy: true, good: null, note: sentence };

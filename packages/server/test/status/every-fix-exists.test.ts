@@ -83,7 +83,16 @@ const unseen = (rest: Partial<UnseenPlace>): Facts['consumers'] => ({
   ...NO_CONSUMERS,
   recorded: true,
   coverage: {
-    ...{ hasLeads: true, leads: 9, since: YESTERDAY, waiting: 0, waitingFor: [], skipped: 0, beforeStart: 0 },
+    ...{
+      hasLeads: true,
+      leads: 9,
+      isPart: false,
+      since: YESTERDAY,
+      waiting: 0,
+      waitingFor: [],
+      skipped: 0,
+      beforeStart: 0,
+    },
     ...{ unseen: 9, unseenPlaces: [{ ...place, ...rest }], hasMorePlaces: false },
   },
 });

@@ -49,7 +49,7 @@ describe('/status.json', () => {
             beforeStart: 'number',
             unseen: 'number',
             unseenPlaces: [],
-            hasMorePlaces: 'boolean',
+            ...{ hasMorePlaces: 'boolean', isPart: 'boolean' },
           },
         },
         listed: [
