@@ -249,6 +249,16 @@ it('an expired token of an identity provider is kept, and a forged or revoked on
   expect((await keptOf(test)).map(({ tokenId }) => tokenId)).toEqual(['good', null]);
 });
 
+/** Refused because of its e-mail address, with so many own fields, values in one of them, and letters in one. */
+const largeOf = (fields: number, values: number, letters = 1): string =>
+  JSON.stringify({
+    ...{ firstName: 'Ada', email: 'ada' },
+    customFields: {
+      ...Object.fromEntries(Array.from({ length: fields }, (_, index) => [`x${index}`, 'y'])),
+      x0: ['y'.repeat(letters), ...Array(values - 1).fill(1)],
+    },
+  });
+
 describe('a request that is sent again', () => {
   const send = (test: TestService, body: string, key?: string, tokenId = 'form') =>
     sendBody(test, body, { tokenId, ...(key !== undefined && { headers: { 'idempotency-key': key } }) });
@@ -290,6 +300,10 @@ describe('a request that is sent again', () => {
     ['stays if another e-mail was sent', ['{"firstName":"Ada","mail":"bob@example.com"}'], CORRECTED, 1],
     ['stays if another phone was sent', ['{"firstName":"Ada","email":"a","phone":"06 12"}'], CORRECTED, 1],
     ['stays if nothing else was sent', ['{"email":"ada","addressNotes":"web"}'], CORRECTED, 1],
+    ['goes if it is as large as what is compared', [largeOf(40, 2)], CORRECTED, 0],
+    ['stays if it has too many names', [largeOf(60, 2)], CORRECTED, 1],
+    ['stays if it has too many values', [largeOf(1, 400)], CORRECTED, 1],
+    ['stays if it has too many bytes', [largeOf(1, 1, 8200)], CORRECTED, 1],
     ['stays if others have the key', ['{"firstName":"Ada","email":"ada"}', '{"email":"bob"}'], CORRECTED, 2],
   ])('with the same key %s', async (_what, refused, accepted, kept) => {
     const test = await startIntake();
