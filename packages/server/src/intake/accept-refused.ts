@@ -3,16 +3,16 @@ import type { LeadError } from '@leadtap/contract';
 import { ProblemError } from '../http/problems.ts';
 import type { PollingUser } from '../leads/access.ts';
 import { createLeadTimes } from '../leads/lead-times.ts';
-import type { LeadInput } from '../leads/record.ts';
-import type { WrittenLead } from '../leads/store.ts';
+import type { LeadInput, LeadScope } from '../leads/record.ts';
+import type { LeadStore, WrittenLead } from '../leads/store.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type ReceiveOptions, receiveLeads } from './accept.ts';
 import { mediaTypeOf } from './body.ts';
 import { parseContent } from './content.ts';
-import type { RefusedLeadWithBody } from './store.ts';
+import type { IdempotentRequest, RefusedLeadWithBody, WriteAllOutcome } from './store.ts';
 
 export interface AcceptOptions {
-  readonly store: ReceiveOptions['store'];
+  readonly store: ReceiveOptions['store'] & Pick<LeadStore, 'planLeads'>;
   /** The user of the request, as it is now. */
   readonly user: PollingUser;
   readonly clock: Clock;
@@ -42,12 +42,10 @@ export async function acceptRefused(
   const leads: LeadInput[] = [];
   const store: ReceiveOptions['store'] = {
     findPlacementProblems: options.store.findPlacementProblems,
-    writeAllLeads: async (given, scope, ...rest) => {
+    writeAllLeads: async (given, scope, sender, request) => {
       leads.splice(0, leads.length, ...given);
-      if (!dryRun) return options.store.writeAllLeads(given, scope, ...rest);
-      const problems = await options.store.findPlacementProblems(given, { scope });
-      if (problems.some((of) => of.length > 0)) return { kind: 'rejected', problems };
-      return { kind: 'written', results: given.map(({ id = '' }) => ({ kind: 'added', id, createdAt: 0 })) };
+      if (!dryRun) return options.store.writeAllLeads(given, scope, sender, request);
+      return planAll(options.store, given, scope, request);
     },
   };
   const times = createLeadTimes({ timeZone: refused.timeZone ?? options.timeZone });
@@ -60,8 +58,9 @@ export async function acceptRefused(
       idempotencyKey: `refused ${refused.id}`,
       body: refused.body,
     });
+    if (outcome.kind === 'key-reused' || (outcome.kind === 'written' && outcome.isRepeated))
+      return { kind: 'written-before' };
     if (outcome.kind === 'written') return { kind: 'accepted', results: outcome.results, leads };
-    if (outcome.kind === 'key-reused') return { kind: 'written-before' };
     const [message, errors] =
       outcome.kind === 'invalid'
         ? ['at least one lead is not valid', outcome.errors]
@@ -72,6 +71,30 @@ export async function acceptRefused(
     const errors = error.parts.errors?.flatMap((one) => ('index' in one ? [one] : [])) ?? [];
     return { kind: 'refused', message: error.parts.detail ?? error.message, errors };
   }
+}
+
+/** What `writeAllLeads` would return. */
+async function planAll(
+  store: AcceptOptions['store'],
+  leads: readonly LeadInput[],
+  scope: LeadScope,
+  request?: IdempotentRequest,
+): Promise<WriteAllOutcome> {
+  const planned = await store.planLeads(leads);
+  const isRepeated = planned.some(
+    ({ kind }, at) => kind === 'updated' && request?.derivedIds.has(leads[at]?.id ?? ''),
+  );
+  if (isRepeated) return { kind: 'key-reused' };
+  const found = await store.findPlacementProblems(leads, { scope });
+  const problems = planned.map((lead, at) => {
+    if (found[at]?.length) return found[at];
+    return lead.kind === 'rejected' ? [lead.problem] : [];
+  });
+  if (problems.some((of) => of.length > 0)) return { kind: 'rejected', problems };
+  const results = planned.flatMap(({ kind }, at) =>
+    kind === 'rejected' ? [] : [{ kind, id: leads[at]?.id ?? '', createdAt: 0 }],
+  );
+  return { kind: 'written', results };
 }
 
 function parseSent(

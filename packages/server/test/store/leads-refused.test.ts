@@ -142,13 +142,21 @@ describe('accept', () => {
       stdout: '1 request accepted: 2 leads\n',
     });
     const before = await leads();
-    await put(row);
-    expect((await run(`leads refused accept ${row.id}`)).code).toBe(0);
+    const acceptAgain = async () => {
+      await put(row);
+      expect((await run(`leads refused accept ${row.id} --dry-run`)).stdout).toBe(
+        '1 request would be accepted: 0 leads\n',
+      );
+      expect(await run(`leads refused accept ${row.id}`)).toMatchObject({
+        code: 0,
+        stdout: '1 request accepted: 0 leads\n',
+      });
+    };
+    await acceptAgain();
     expect([await leads(), await kept()]).toEqual([before, []]);
     // Also with another access level of the user since.
-    await put(row);
     await inStore((store) => store.updateUser('boss', { accessLevel: 'BRANCH', branchId: 'north' }));
-    expect((await run(`leads refused accept ${row.id}`)).code).toBe(0);
+    await acceptAgain();
     expect(await leads()).toHaveLength(2);
   });
 
@@ -164,6 +172,44 @@ describe('accept', () => {
       stderr: expect.stringContaining('branchId'),
     });
     expect(await leads()).toMatchObject([{ branchId: 'north', departmentId: null }]);
+  });
+
+  const SELLER = { userId: 'seller', tokenId: null };
+  const AS_REFUSED_AGAIN: readonly (readonly [
+    name: string,
+    body: string,
+    rest: Partial<RefusedLeadWithBody>,
+    isAccepted: boolean,
+  ])[] = [
+    ['an id without content', '{"id":"no-such-lead","email":""}', {}, false],
+    ['an id without content, of a lead that exists', '{"id":"in-south"}', {}, true],
+    ['the id of a lead that was erased', '{"id":"erased","firstName":"Ada"}', {}, false],
+    ['a place outside of the scope', '{"firstName":"Ben","branchId":"south"}', SELLER, false],
+    ['the id of a lead outside of the scope', '{"id":"in-south","firstName":"Ben"}', SELLER, false],
+    ['an update', '{"id":"in-south","firstName":"Cy"}', {}, true],
+    ['a key that was used before', '{"firstName":"Cy"}', { code: 'idempotency-key-reused' }, true],
+    ['a status that does not exist', '[{"firstName":"Cy"},{"statusValue":"no","lastName":"B"}]', {}, false],
+  ];
+  test.each(AS_REFUSED_AGAIN)('a dry run says what it does: %s', async (_name, body, rest, isAccepted) => {
+    const { run, kept, put, inStore } = await terminalWith();
+    await inStore(async (store) => {
+      const fields = { firstName: 'Ada' };
+      await store.writeLeads([
+        { companyId: 'acme', id: 'in-south', branchId: 'south', fields },
+        { companyId: 'acme', id: 'erased', fields },
+      ]);
+      const changes = { accessLevel: 'BRANCH', branchId: 'north', departmentId: null } as const;
+      await store.updateUser('seller', changes);
+    });
+    expect((await run('leads erase erased --yes')).code).toBe(0);
+    await put(refused(1, body, rest));
+    const dry = await run('leads refused accept --all --dry-run');
+    expect(await kept()).toHaveLength(1);
+    const done = await run('leads refused accept --all');
+    expect(done.code).toBe(isAccepted ? 0 : 1);
+    expect(dry.code).toBe(done.code);
+    expect(dry.stdout.endsWith(done.stdout.replace('accepted', 'would be accepted'))).toBe(true);
+    expect(dry.stderr).toBe(done.stderr);
   });
 
   test('runs the token of a form service again, with its map and the new one', async () => {
