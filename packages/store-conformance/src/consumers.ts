@@ -553,12 +553,13 @@ export const consumerChecks = [
             through: START - 7,
             gaps: [],
             missedLeads: [],
+            scopes: null,
           },
           user: boss,
         },
         {
           ...{ userId: 'north-lead', tokenId: 'b', endedAt: START + 2, through: START - 3, gaps: [] },
-          ...{ missedLeads: [] },
+          ...{ missedLeads: [], scopes: '["BRANCH","acme","north"]' },
           user: { ...boss, id: 'north-lead', accessLevel: 'BRANCH', branchId: 'north' },
         },
       ];

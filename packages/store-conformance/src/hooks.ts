@@ -999,7 +999,14 @@ export const hookChecks = [
           { userId: 'boss', tokenId: 'deleted', endedAt: START, companyId: 'acme' },
           { userId: 'boss', tokenId: 'revoked', endedAt: START + 1, companyId: 'acme' },
           { userId: 'rival', tokenId: 'of-user', endedAt: START + 1, companyId: 'globex' },
-        ].map((one) => ({ ...one, through: at, gaps, missedLeads: [], accessLevel: 'COMPANY' })),
+        ].map((one) => ({
+          ...one,
+          through: at,
+          gaps,
+          missedLeads: [],
+          scopes: null,
+          accessLevel: 'COMPANY',
+        })),
       );
     },
   ),
