@@ -143,7 +143,7 @@ function silentSince(consumer: PollTimes, now: number, chosenMs?: number): numbe
  */
 export function silenceOf(listed: ListedConsumer, now: number, chosenMs?: number): number {
   const { consumer, hook } = listed;
-  if (!consumer) return leadHookOf(listed) ? (pendingMsOfLeadHook(listed, now) ?? 0) : 0;
+  if (!consumer) return leadHookOf(listed) ? (waitMsOfLeadHook(listed, now) ?? 0) : 0;
   const silentFrom = silentSince(consumer, now, chosenMs);
   if (!hook) return now - silentFrom;
   const { pendingSince, user } = consumer;
@@ -151,11 +151,10 @@ export function silenceOf(listed: ListedConsumer, now: number, chosenMs?: number
   return now - Math.max(silentFrom, Math.min(pendingSince, now));
 }
 
-/** How long the oldest lead has been pending for a hook that sends leads. Null: none is, or its user may not poll. */
-export function pendingMsOfLeadHook({ announced, hook }: ListedConsumer, now: number): number | null {
-  const { pendingSince = null, user } = announced ?? {};
-  if (!hook || !user || pendingSince === null || !mayPoll(user)) return null;
-  return Math.max(0, now - Math.max(pendingSince, hook.createdAt));
+/** How long the oldest lead has been pending for a hook that sends leads. Null: none is. */
+export function waitMsOfLeadHook({ announced, hook }: ListedConsumer, now: number): number | null {
+  const { pendingSince = null } = announced ?? {};
+  return !hook || pendingSince === null ? null : Math.max(0, now - Math.max(pendingSince, hook.createdAt));
 }
 
 /**

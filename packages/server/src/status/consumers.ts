@@ -21,10 +21,10 @@ import {
   listedConsumerPages,
   MIN_POLLS,
   missedLeadsOf,
-  pendingMsOfLeadHook,
   pendingOf,
   pollsAsUsual,
   publicIdOf,
+  waitMsOfLeadHook,
 } from './consumer-states.ts';
 import { toDeletedViewer, toEndedViewer, toViewerSource, type ViewerSource } from './coverage-pieces.ts';
 import {
@@ -165,14 +165,17 @@ export interface Judged {
   readonly state: ConsumerState;
   /** Not one that was tried twice, yesterday. */
   readonly pollsAsUsual: boolean;
-  /** How long the oldest lead has been pending. Null if none is, or the consumer may not have it. */
+  /** How long the oldest lead has been pending. Null: none is. */
+  readonly waitMs: number | null;
+  /** The same. Null also if the consumer may not have it. */
   readonly pendingMs: number | null;
   readonly problems: readonly ConsumerProblem[];
 }
 
 export function judge(listed: ListedConsumer, now: number, staleAfterMs: number | undefined): Judged {
   const state = consumerStateOf(listed, now, staleAfterMs);
-  const pendingMs = pendingMsOf(listed, now);
+  const waitMs = waitMsOf(listed, now);
+  const pendingMs = mayHavePending(listed) ? waitMs : null;
   const problems: ConsumerProblem[] = [];
   const pollProblem = pollProblemOf({ listed, state, pendingMs }, now, staleAfterMs);
   if (pollProblem) problems.push(pollProblem);
@@ -180,19 +183,24 @@ export function judge(listed: ListedConsumer, now: number, staleAfterMs: number 
   if (state !== 'inactive' && expiresSoon(listed, now)) problems.push('tokens-expiring');
   const hookState = listed.hook?.state ?? 'active';
   if (hookState === 'failing' || hookState === 'disabled') problems.push(`hooks-${hookState}`);
-  return { listed, state, pollsAsUsual: pollsAsUsual(listed, now, staleAfterMs), pendingMs, problems };
+  const asUsual = pollsAsUsual(listed, now, staleAfterMs);
+  return { listed, state, pollsAsUsual: asUsual, waitMs, pendingMs, problems };
 }
 
-function pendingMsOf(listed: ListedConsumer, now: number): number | null {
-  const { consumer, hook } = listed;
-  if (leadHookOf(listed)) return pendingMsOfLeadHook(listed, now);
-  const { user, pendingSince = null } = pendingOf(listed) ?? {};
-  if (!user || pendingSince === null || !mayPoll(user)) return null;
-  // If its events are not accepted, that is the problem.
-  if (!consumer) return hook?.state === 'active' ? now - pendingSince : null;
-  if (positionOf(consumer) === null) return null;
+function waitMsOf(listed: ListedConsumer, now: number): number | null {
+  if (leadHookOf(listed)) return waitMsOfLeadHook(listed, now);
+  const { consumer } = listed;
+  const { pendingSince = null } = pendingOf(listed) ?? {};
+  if (pendingSince === null || (consumer && positionOf(consumer) === null)) return null;
   // The time in which no poll could be answered does not count.
-  return Math.max(0, now - Math.max(pendingSince, consumer.downtime?.availableSince ?? 0));
+  return Math.max(0, now - Math.max(pendingSince, consumer?.downtime?.availableSince ?? 0));
+}
+
+function mayHavePending(listed: ListedConsumer): boolean {
+  const user = pendingOf(listed)?.user;
+  if (!user || !mayPoll(user)) return false;
+  // If its events are not accepted, that is the problem.
+  return listed.consumer !== undefined || !!leadHookOf(listed) || listed.hook?.state === 'active';
 }
 
 /** The most urgent one alone, so that the diagnosis names a consumer that does not poll as it should once. */
@@ -277,7 +285,7 @@ export type Counts = { -readonly [Name in keyof ConsumersStatus]: ConsumersStatu
 
 export const noCounts = (): Counts => ({ ...NO_CONSUMERS, recorded: true, problems: noProblems() });
 
-export function addTo(counts: Counts, { listed, state, pollsAsUsual, pendingMs, problems }: Judged): void {
+export function addTo(counts: Counts, { listed, state, pollsAsUsual, waitMs, problems }: Judged): void {
   const { consumer } = listed;
   counts[state] += 1;
   for (const problem of problems) counts.problems[problem] += 1;
@@ -293,7 +301,7 @@ export function addTo(counts: Counts, { listed, state, pollsAsUsual, pendingMs, 
   }
   if (state === 'inactive') return;
   if ((pendingOf(listed)?.pendingSince ?? null) !== null) counts.behind += 1;
-  counts.longestWaitSeconds = Math.max(counts.longestWaitSeconds, (pendingMs ?? 0) / 1000);
+  counts.longestWaitSeconds = Math.max(counts.longestWaitSeconds, (waitMs ?? 0) / 1000);
 }
 
 /** They need no attention at once. */

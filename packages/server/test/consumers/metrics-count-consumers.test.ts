@@ -24,38 +24,42 @@ it('counts active and stale consumers, and has the longest wait of a lead', asyn
   expect(await scrape(service)).toEqual({ active: 0, stale: 0, longestWaitS: 0 });
   const boss = await client(service, 'boss', 'a');
   const seller = await client(service, 'seller', 'b');
-  const starter = await client(service, 'starter', 'c');
   for (let count = 0; count < 11; count += 1) {
-    for (const { poll, position } of [boss, seller, starter]) {
+    for (const { poll, position } of [boss, seller]) {
       await poll(`since=${iso(clock())}`);
       await position(clock());
     }
     clock.advance(60_000);
   }
-  // The seller does not see this lead, and the plan of the starter includes no polls.
+  // The seller does not see this lead.
   const [added = 0] = await service.add({});
   clock.advance(25_000);
   expect(await scrape(service)).toEqual({
-    active: 3,
+    active: 2,
     stale: 0,
     longestWaitS: (clock() - added) / 1000,
   });
   clock.advance(60_000);
   await boss.poll(`since=${iso(added - 1)}`);
-  expect(await scrape(service)).toEqual({ active: 1, stale: 2, longestWaitS: 0 });
+  expect(await scrape(service)).toEqual({ active: 1, stale: 1, longestWaitS: 0 });
 });
 
-it('counts no wait of a consumer whose plan no longer includes polls', async () => {
+it.each(['a consumer', 'a webhook'])('has the wait of a lead for %s whose user has no plan', async (kind) => {
   const clock = manualClock();
   const service = await startService({ clock });
-  const { poll } = await client(service, 'boss', 'a');
-  await poll(`since=${iso(clock())}`);
-  await service.add({});
-  clock.advance(5000);
-  expect((await scrape(service)).longestWaitS).toBeGreaterThan(4);
-  await service.store.updateUser('boss', { plan: 'STARTER' });
-  clock.advance(5000);
-  expect(await scrape(service)).toMatchObject({ active: 1, longestWaitS: 0 });
+  if (kind === 'a consumer') await (await client(service, 'boss', 'a')).poll(`since=${iso(clock())}`);
+  else {
+    const hook = { id: '1'.repeat(32), userId: 'boss', tokenId: 'a', url: 'https://hooks.example.com/' };
+    const options = { send: 'lead', baseUrl: service.url, since: undefined, tokenExpiresAt: null } as const;
+    await service.store.hooks.subscribe({ ...hook, ...options }, 20);
+  }
+  clock.advance(1000);
+  const [added = 0] = await service.add({});
+  for (const plan of ['PROFESSIONAL', 'STARTER']) {
+    await service.store.updateUser('boss', { plan });
+    clock.advance(5000);
+    expect((await scrape(service)).longestWaitS, plan).toBe((clock() - added) / 1000);
+  }
 });
 
 it('reads the consumers once for scrapes at the same time', async () => {
