@@ -192,6 +192,8 @@ export interface SenderRefused {
   readonly lastAt: string;
   /** So many of the last 7 days are not kept: not at all, or not any more, without a decision of the operator. */
   readonly unkept: number;
+  /** The day in UTC of the first of them. */
+  readonly unkeptSince: string | null;
   /** Since when the last one is not kept. */
   readonly unkeptAt: string | null;
   /** Of those that are kept, or else of the last one. Null: of the one that was not kept, it is not known. */

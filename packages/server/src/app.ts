@@ -146,6 +146,7 @@ export async function compose(
     ...{ hooks: storedHooks, hookHosts: consumerSources.hookHosts },
     isRecording: recorder !== undefined,
     isRecordingSenders: senders !== undefined,
+    flushSenders: (userId) => senders?.flushUser(userId),
     staleAfterMs,
     invocation,
     log: logger,

@@ -223,7 +223,7 @@ export const senderChecks = [
   ),
 
   checkSenders(
-    'revoked tokens that stopped, old ones and those without a user are pruned',
+    'revoked tokens that stopped, old ones and those without a company are pruned',
     async ({ store, senders }) => {
       const old = { lastRequestAt: START - 31 * DAY_MS };
       await senders.record([
@@ -242,8 +242,50 @@ export const senderChecks = [
         ['boss', 'revoked in use'],
       ];
       assert.deepEqual(keysOf(await senders.list(query())), left);
-      assert.equal(await senders.prune(START, START - 40 * DAY_MS), 3);
+      assert.equal(await senders.prune(START, START - 40 * DAY_MS), 2);
       assert.deepEqual(keysOf(await senders.list(query())), [left[0], left[2]]);
+      assert.equal(await senders.prune(START + 30 * DAY_MS, START - 40 * DAY_MS), 2);
+      assert.deepEqual(keysOf(await senders.list(query())), [left[0]]);
+    },
+  ),
+
+  checkSenders(
+    'of a user who does not exist, tokens that were issued are listed for a week after a refused request',
+    async ({ store, senders }) => {
+      const issued = { name: null, issuedAt: START, expiresAt: START + 1, scopes: ['leads:write'] };
+      await store.recordTokens([
+        { id: 'a', userId: 'seller', ...issued },
+        { id: 'b', userId: 'seller', ...issued },
+        { id: 'c', userId: 'rival', ...issued },
+      ]);
+      await senders.record([requests('seller', 'a'), requests('seller', 'other'), requests('rival', 'c')]);
+      await store.removeUser('seller');
+      assert.deepEqual(keysOf(await senders.list(query({ companyId: 'acme' }))), []);
+      const lastRefusal = { at: START, status: 404, code: 'user-not-found' as const, fields: [] };
+      const refused = { lastRefusal, lastUnkeptAt: START, days: [[TODAY, 0, 1, 1] as const] };
+      await senders.record([
+        requests('seller', 'a', refused),
+        requests('seller', 'b', refused),
+        requests('seller', 'other', refused),
+        requests('nobody', 'a', refused),
+        requests('seller', null, refused),
+      ]);
+      const listed = async (rest: Partial<SenderQuery>) =>
+        (await senders.list(query(rest))).map(({ tokenId, companyId, days }) => [
+          tokenId,
+          companyId,
+          ...days,
+        ]);
+      const a = ['a', 'acme', [TODAY, 0, 1, 1]];
+      assert.deepEqual(await listed({ companyId: 'acme' }), [a]);
+      assert.deepEqual(await listed({ companyId: 'globex' }), [['c', 'globex']]);
+      assert.deepEqual(await listed({ userId: 'seller', now: START + 7 * DAY_MS }), [
+        a,
+        ['b', '', [TODAY, 0, 1, 1]],
+      ]);
+      assert.deepEqual(await listed({ userId: 'seller', now: START + 7 * DAY_MS + 1 }), []);
+      await senders.clearUnkept([{ userId: 'seller', tokenId: 'a' }]);
+      assert.deepEqual(await listed({ companyId: 'acme' }), []);
     },
   ),
 

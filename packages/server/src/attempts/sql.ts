@@ -37,13 +37,20 @@ export const ATTEMPTS: Table<StoredAttempt> = {
   types: { subject: 'text', at: 'time', companyId: 'text', kind: 'text', reason: 'text', details: 'text' },
 };
 
-type NewRow = Omit<StoredAttempt, 'companyId'> & { readonly userId: string };
+type NewRow = Omit<StoredAttempt, 'companyId'> & Owner;
+
+/** Without a company: that of the user. */
+interface Owner {
+  readonly userId: string;
+  readonly companyId: string | null;
+}
 
 const NEW_ROW: Table<NewRow>['types'] = {
-  ...{ subject: 'text', at: 'time', userId: 'text', kind: 'text', reason: 'text', details: 'text' },
+  ...{ subject: 'text', at: 'time', userId: 'text', companyId: 'text' },
+  ...{ kind: 'text', reason: 'text', details: 'text' },
 };
 const SUBJECT = { subject: 'text' } as const;
-const SUBJECT_OF_USER = { subject: 'text', userId: 'text' } as const;
+const SUBJECT_OF_OWNER = { subject: 'text', userId: 'text', companyId: 'text' } as const;
 const COMPANY = { companyId: 'text' } as const;
 const ROW_KEY = { subject: 'text', at: 'time' } as const;
 
@@ -64,11 +71,12 @@ export const prepareAttempts = (dialect: Dialect) => ({
   /** Not of another company, of which the user was before. */
   newest: {
     sql: `
-      SELECT ${SELECTED} FROM ${dialect.eachRow(SUBJECT_OF_USER)} AS k
+      SELECT ${SELECTED} FROM ${dialect.eachRow(SUBJECT_OF_OWNER)} AS k
         ${dialect.joinValues(timeOf('b.subject = k.subject', '0'), 'n')}
         JOIN leadtap.attempts AS a ON a.subject = k.subject AND a.at = n.value
-        JOIN leadtap.users AS u ON u.id = k."userId" AND u.company_id = a.company_id`,
-    fields: Object.keys(SUBJECT_OF_USER),
+        LEFT JOIN leadtap.users AS u ON u.id = k."userId"
+       WHERE a.company_id = coalesce(k."companyId", u.company_id)`,
+    fields: Object.keys(SUBJECT_OF_OWNER),
   },
   lastErasedAt: `
     SELECT u.id AS "userId", leadtap.to_ms(max(e.erased_at)) AS "erasedAt"
@@ -83,8 +91,9 @@ export const prepareAttempts = (dialect: Dialect) => ({
   insert: {
     sql: `
       INSERT INTO leadtap.attempts (subject, at, company_id, kind, reason, details)
-      SELECT r.subject, r.at, u.company_id, r.kind, r.reason, r.details
-        FROM ${dialect.eachRow(NEW_ROW)} AS r JOIN leadtap.users AS u ON u.id = r."userId" WHERE true
+      SELECT r.subject, r.at, coalesce(r."companyId", u.company_id), r.kind, r.reason, r.details
+        FROM ${dialect.eachRow(NEW_ROW)} AS r LEFT JOIN leadtap.users AS u ON u.id = r."userId"
+       WHERE coalesce(r."companyId", u.company_id) IS NOT NULL
           ON CONFLICT (subject, at) DO NOTHING`,
     fields: Object.keys(NEW_ROW),
   },
@@ -122,17 +131,18 @@ export function* recordAttempts(sql: AttemptStatements, all: readonly SubjectAtt
   }
   if (bySubject.size === 0) return;
   yield* lock('SELECT pg_advisory_xact_lock($1)', [RECORD_LOCK]);
-  const keys = [...bySubject.values()].map(({ subject, userId }) => ({ subject, userId }));
+  const keys = [...bySubject.values()].map((one) => ({ subject: one.subject, ...ownerOf(one) }));
   const newest = new Map<string, Attempt>();
   for (const row of yield* queryInChunks<StoredAttempt>(sql.newest, keys))
     newest.set(row.subject, toAttempt(row));
   const removed: { readonly subject: string; readonly at: number }[] = [];
   const added: NewRow[] = [];
-  for (const { subject, userId, attempts } of bySubject.values()) {
+  for (const one of bySubject.values()) {
+    const { subject, attempts } = one;
     const stored = newest.get(subject);
     const rows = mergeIntoNewest(stored, attempts);
     if (stored && rows[0] !== stored) removed.push({ subject, at: stored.at });
-    for (const row of rows) if (row !== stored) added.push(toRow(subject, userId, row));
+    for (const row of rows) if (row !== stored) added.push(toRow(one, row));
   }
   yield* queryInChunks(sql.remove, removed);
   yield* queryInChunks(sql.insert, yield* withoutErased(sql, added));
@@ -172,12 +182,18 @@ export function* removeSubjects(sql: AttemptStatements, subjects: readonly strin
 
 const NO_DETAILS: Readonly<Record<string, unknown>> = { ...NO_FACTS, times: 1 };
 
-function toRow(subject: string, userId: string, { at, kind, reason, ...rest }: Attempt): NewRow {
+const ownerOf = ({ userId, companyId }: SubjectAttempts): Owner => ({
+  userId,
+  companyId: companyId ?? null,
+});
+
+function toRow(of: SubjectAttempts, { at, kind, reason, ...rest }: Attempt): NewRow {
   const details = Object.entries(rest).filter(
     ([name, value]) => value !== NO_DETAILS[name] && !(Array.isArray(value) && value.length === 0),
   );
   const text = reason !== null && isStorable(reason) ? reason : null;
-  return { subject, userId, at, kind, reason: text, details: JSON.stringify(Object.fromEntries(details)) };
+  const facts = { at, kind, reason: text, details: JSON.stringify(Object.fromEntries(details)) };
+  return { subject: of.subject, ...ownerOf(of), ...facts };
 }
 
 const toAttempt = ({ at, kind, reason, details }: StoredAttempt): Attempt => ({

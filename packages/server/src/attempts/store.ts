@@ -39,6 +39,8 @@ export interface SubjectAttempts {
   readonly subject: string;
   /** Its company is that of the log. */
   readonly userId: string;
+  /** Of a user who may not exist any more. Default: that of the user. */
+  readonly companyId?: string | undefined;
   readonly attempts: readonly Attempt[];
 }
 
@@ -61,7 +63,7 @@ export interface ListedAttempts {
 export interface AttemptStore {
   /**
    * Adds attempts. One that equals the newest of its subject is counted in its row. Of each subject, the newest
-   * `MAX_ATTEMPTS` are kept. Those of users who do not exist are left out.
+   * `MAX_ATTEMPTS` are kept. Those without a company are left out.
    */
   record(attempts: readonly SubjectAttempts[]): Promise<void>;
   list(query: AttemptQuery): Promise<ListedAttempts>;

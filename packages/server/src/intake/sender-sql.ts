@@ -23,6 +23,8 @@ import {
   type SenderRefusal,
   type SenderStore,
   type SenderSummary,
+  UNKEPT_MS,
+  UNKNOWN_COMPANY,
 } from './sender-store.ts';
 
 interface StoredSender extends Omit<Sender, 'lastRefusal' | 'days'> {
@@ -78,16 +80,21 @@ function toSender<Row extends StoredSender>(row: Row) {
   return { ...sender, lastRefusal, days: JSON.parse(days) as Sender['days'] };
 }
 
-const DAYS_MS = SENDER_DAYS * 24 * 3_600_000;
+const DAY_MS = 24 * 3_600_000;
+const DAYS_MS = SENDER_DAYS * DAY_MS;
+/** Not EXISTS, for which PostgreSQL would read all users for a page. */
+const ofUser = (selected: string): string =>
+  `(SELECT ${selected} FROM leadtap.users AS u WHERE u.id = s.user_id)`;
 /** What was not kept, or not any more, may be later than the last request. */
-const IS_OVER = `(${isRevoked('s')} AND s.last_request_at <= leadtap.from_ms(CAST($1 AS bigint) - ${DAYS_MS})
+const IS_OVER = `((${isRevoked('s')} OR ${ofUser('1')} IS NULL) AND s.last_request_at <= leadtap.from_ms(CAST($1 AS bigint) - ${DAYS_MS})
   AND coalesce(s.last_unkept_at, s.last_request_at) <= leadtap.from_ms(CAST($1 AS bigint) - ${DAYS_MS}))`;
-/**
- * A user that was removed and added again may be of another company: its senders are not. Not EXISTS, for which PostgreSQL would
- * read all users for a page.
- */
-const HAS_USER =
-  "(coalesce((SELECT u.company_id FROM leadtap.users AS u WHERE u.id = s.user_id), '') = s.company_id)";
+/** A user that was removed and added again may be of another company: its senders are not. */
+const IS_OF_COMPANY = ofUser('u.company_id = s.company_id');
+const HAS_COMPANY = `(s.company_id = '${UNKNOWN_COMPANY}'
+  OR (SELECT 1 FROM leadtap.companies AS c WHERE c.id = s.company_id) = 1)`;
+/** Of a user who was removed: while what it sends is refused. */
+const IS_LISTED = `coalesce(${IS_OF_COMPANY}, ${HAS_COMPANY}
+  AND s.last_unkept_at >= leadtap.from_ms(CAST($1 AS bigint) - ${UNKEPT_MS}))`;
 /** A new token of a sender has the name of the old one. Two forms of a user have two names. */
 const IS_REPLACED = `EXISTS (
   SELECT 1 FROM leadtap.senders AS o LEFT JOIN leadtap.issued_tokens AS n ON n.id = o.token_id AND n.user_id = o.user_id
@@ -95,9 +102,13 @@ const IS_REPLACED = `EXISTS (
      AND coalesce(n.name, '') = coalesce(t.name, '') AND o.last_accepted_at > s.last_request_at)`;
 
 const SELECTIONS = {
-  all: HAS_USER,
-  user: `s.user_id = $5 AND ${HAS_USER}`,
-  company: 's.user_id IN (SELECT u.id FROM leadtap.users AS u WHERE u.company_id = $5) AND s.company_id = $5',
+  all: IS_LISTED,
+  user: `s.user_id = $5 AND ${IS_LISTED}`,
+  company: `s.user_id IN (
+      SELECT u.id FROM leadtap.users AS u WHERE u.company_id = $5
+       UNION ALL
+      SELECT r.user_id FROM leadtap.senders AS r WHERE r.company_id = $5 AND r.last_unkept_at IS NOT NULL)
+    AND s.company_id = $5 AND ${IS_LISTED}`,
 };
 
 /** The values: now, limit, user and token of the last sender before, company or user. */
@@ -119,7 +130,7 @@ const LIST = {
 
 const PRUNE = `
   DELETE FROM leadtap.senders AS s
-   WHERE s.last_request_at < leadtap.from_ms($2) OR NOT ${HAS_USER} OR ${IS_OVER}
+   WHERE s.last_request_at < leadtap.from_ms($2) OR NOT coalesce(${IS_OF_COMPANY}, ${HAS_COMPANY}) OR ${IS_OVER}
   RETURNING user_id AS "userId", nullif(token_id, '') AS "tokenId"`;
 
 const prepareSql = (dialect: Dialect) => ({
@@ -160,18 +171,20 @@ export function prepareRecordSenders(
     const userIds = [...new Set(summaries.map(({ userId }) => userId))];
     const users = yield* query<{ userId: string; companyId: string }>(sql.companies, [userIds]);
     const companies = new Map(users.map(({ userId, companyId }) => [userId, companyId]));
-    const ofUsers = summaries.flatMap((requests) => {
+    const ofUsers = summaries.map((requests) => {
       const companyId = companies.get(requests.userId);
-      return companyId === undefined ? [] : [{ ...requests, companyId }];
+      return { ...requests, companyId, mustBeIssued: requests.mustBeIssued || companyId === undefined };
     });
     const logged: SubjectAttempts[] = [];
     const { changed } = yield* mergeTokenRows(
       sql,
       ofUsers,
       (stored: StoredSender) => toSender(stored),
-      (row, { companyId, ...requests }): Sender => {
+      (row, { companyId: ofUser, ...requests }): Sender => {
         const { userId, attempts = [] } = requests;
-        if (attempts.length > 0) logged.push({ subject: senderIdOf(requests), userId, attempts });
+        const companyId = ofUser ?? row?.companyId ?? UNKNOWN_COMPANY;
+        if (attempts.length > 0 && companyId !== UNKNOWN_COMPANY)
+          logged.push({ subject: senderIdOf(requests), userId, companyId, attempts });
         return mergeSender(row?.companyId === companyId ? row : undefined, requests, companyId);
       },
     );

@@ -19,6 +19,10 @@ export type SenderDay = readonly [
 
 /** The figures are those of so many days. */
 export const SENDER_DAYS = 30;
+/** Refused requests that are not kept count for a week: by then a person has decided. */
+export const UNKEPT_MS = 7 * 86_400_000;
+/** Of a token that was issued for a user who does not exist, and had sent nothing before. */
+export const UNKNOWN_COMPANY = '';
 
 /** A request that was refused, so that its leads were not stored. */
 export interface SenderRefusal {
@@ -42,6 +46,7 @@ interface SenderTimes {
 
 /** What is stored of a sender. */
 export interface Sender extends TokenKey, SenderTimes {
+  /** `UNKNOWN_COMPANY` if it is not known. */
   readonly companyId: string;
   /** The service whose webhooks the token sends. Null: the bodies have the fields of a lead. */
   readonly source: string | null;
@@ -66,7 +71,7 @@ export interface SenderSummary extends TokenSummary, Omit<SenderTimes, 'tokenExp
   readonly attempts?: readonly Attempt[] | undefined;
 }
 
-/** A sender whose user exists. */
+/** A sender whose user exists, or one with recent requests that were refused and not kept. */
 export interface ListedSender extends Sender {
   /** Of the token, if it was issued here. */
   readonly name: string | null;
@@ -89,8 +94,8 @@ export interface SenderQuery {
 
 export interface SenderStore {
   /**
-   * Merges the summaries into the stored senders, in their order: a sender may have several. Those without a user are left out. A
-   * token that would be one more than `MAX_TOKENS_PER_USER` counts as a token without an id. Writes no entry to the change log.
+   * Merges the summaries into the stored senders, in their order: a sender may have several. Of a user who does not exist, only
+   * tokens that were issued here are stored, in the company that the user had. A token that would be one more than `MAX_TOKENS_PER_USER` counts as a token without an id. Writes no entry to the change log.
    */
   record(summaries: readonly SenderSummary[]): Promise<void>;
   /** Sorted by user and token. */

@@ -35,6 +35,8 @@ export interface StatusSources extends HookSources {
   readonly isRecording: boolean;
   /** Whether senders are recorded. */
   readonly isRecordingSenders: boolean;
+  /** Writes what is recorded of the senders of a user. */
+  readonly flushSenders?: ((userId: string) => Promise<void> | undefined) | undefined;
   /** What the running instance has in memory, for a command. */
   readonly known?: Partial<Facts> | undefined;
   readonly staleAfterMs?: number | undefined;
@@ -97,6 +99,13 @@ function createFactsReader(sources: StatusSources): () => Promise<Facts> {
     return { ...status, coverage: coverage ?? null };
   }
 
+  /** Those of users who do not exist are known by what was refused of them: it is written first. */
+  async function readRecordedSenders(refusals: readonly Refusal[]) {
+    const consumers = refusals.flatMap((one) => (one.code === 'user-not-found' ? one.consumers : []));
+    for (const { sendsLeads, userId } of consumers) if (sendsLeads) await sources.flushSenders?.(userId);
+    return readSenders(store, clock, { isIntakeOff: !sources.isRecordingSenders });
+  }
+
   /** What needs the database. */
   async function readDatabase(refusals: readonly Refusal[]) {
     const stored = await attempt('state of the database', () => store.status());
@@ -106,7 +115,7 @@ function createFactsReader(sources: StatusSources): () => Promise<Facts> {
       attempt('usual number of leads', () => silence.isSilent(latestStamp, now)),
       attempt('size of the database', () => store.readSize()),
       attempt('consumers', readConsumers),
-      attempt('senders', () => readSenders(store, clock, { isIntakeOff: !sources.isRecordingSenders })),
+      attempt('senders', () => readRecordedSenders(refusals)),
       attempt('webhook subscriptions', () => countHooks(hooks, now)),
       attempt('names of tokens', () => addNames(refusals, store)),
     ]);

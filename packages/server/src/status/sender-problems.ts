@@ -77,7 +77,7 @@ const describeRefused: DescribeSender = (sender, moment) => {
 
 /** Requests that are kept and those that are not are named apart. */
 function rowOf(refused: SenderRefused, moment: Moment): string {
-  const { kept, requests, firstAt, lastAt, unkept, unkeptAt, code, fields } = refused;
+  const { kept, requests, firstAt, lastAt, unkept, unkeptSince, unkeptAt, code, fields } = refused;
   const ago = agoOf(moment, lastAt);
   // The questions of a form are no fields.
   const names = fields.length === 0 || code === 'no-contact' ? '' : `: ${listFields(fields)}`;
@@ -92,7 +92,12 @@ function rowOf(refused: SenderRefused, moment: Moment): string {
         `${countOf(unkept, 'more is', 'more are')} not kept, the last one ${agoOf(moment, unkeptAt)}`,
       );
   } else {
-    const count = countOf(unkept, 'request was refused and is', 'requests were refused and are');
+    const since = unkeptSince === null || lastAt.startsWith(unkeptSince) ? '' : ` since ${unkeptSince}`;
+    const count = countOf(
+      unkept,
+      `request${since} was refused and is`,
+      `requests${since} were refused and are`,
+    );
     parts.push(`${count} not kept, the last one ${ago}${cause}`);
   }
   return parts.join('; ');
@@ -181,6 +186,12 @@ function hintOf(sender: SenderStatus, code: ProblemCode, fields: readonly string
       return {
         fix: `Its token may not send leads. Put another one into the sender: ${issueCommand(sender)}.`,
         userFix: 'Its token may not send leads. Ask the operator for one with the scope `leads:write`.',
+      };
+    case 'user-not-found':
+      return {
+        fix: `User ${sender.userId} was removed, or never existed. Put a token of another user into the sender: ${issueCommand({ ...sender, userId: 'ID' })}, or switch the sender off.`,
+        userFix:
+          'Its user was removed. Ask the operator for a token of another user, and put it into the sender, or switch the sender off.',
       };
     case 'invalid-lead':
       return both(fieldsHint(sender, fields));

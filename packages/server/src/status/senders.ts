@@ -11,6 +11,7 @@ import {
   SENDER_DAYS,
   type SenderQuery,
   type SenderStore,
+  UNKEPT_MS,
 } from '../intake/sender-store.ts';
 import type { RefusedLeadStore, RefusedSummary, SenderKey } from '../intake/store.ts';
 import { shownNames, shownQuestions } from '../leads/shown-names.ts';
@@ -27,8 +28,6 @@ import {
 } from './report.ts';
 
 const DAY_MS = 86_400_000;
-/** Refused requests that are not kept count for a week: by then a person has decided. */
-const UNKEPT_MS = 7 * DAY_MS;
 const REPLACED_MS = 7 * DAY_MS;
 /** One may be a lead that was corrected. */
 const MIN_REPLACED = 2;
@@ -153,15 +152,16 @@ function toStatus(sender: ListedSender, kept: RefusedSummary | undefined, moment
 
 /** Of the last 7 days. Leads that were accepted later prove nothing: they may be of other people. */
 export function unkeptOf({ lastUnkeptAt, days }: Pick<ListedSender, 'lastUnkeptAt' | 'days'>, now: number) {
-  if (lastUnkeptAt === null || now - lastUnkeptAt > UNKEPT_MS) return { unkept: 0, unkeptAt: null };
+  if (lastUnkeptAt === null || now - lastUnkeptAt > UNKEPT_MS)
+    return { unkept: 0, unkeptSince: null, unkeptAt: null };
   const firstDay = dayOf(now - UNKEPT_MS);
-  const counts = days.map(([day, , , unkept = 0]) => (day >= firstDay ? unkept : 0));
+  const counted = days.filter(([day, , , unkept = 0]) => day >= firstDay && unkept > 0);
   // An earlier version counted none.
   const unkept = Math.max(
     1,
-    counts.reduce((sum, count) => sum + count, 0),
+    counted.reduce((sum, [, , , count = 0]) => sum + count, 0),
   );
-  return { unkept, unkeptAt: toIso(lastUnkeptAt) };
+  return { unkept, unkeptSince: counted[0]?.[0] ?? dayOf(lastUnkeptAt), unkeptAt: toIso(lastUnkeptAt) };
 }
 
 /** Until they are repeated with success, accepted or deleted. */
@@ -171,11 +171,11 @@ function refusedOf(
   now: number,
 ): SenderRefused | null {
   const { lastRefusal, lastUnkeptAt, source } = sender;
-  const { unkept, unkeptAt } = unkeptOf(sender, now);
+  const { unkept, unkeptSince, unkeptAt } = unkeptOf(sender, now);
   if (kept) {
     const { requests, firstAt, lastAt, code, fields } = kept;
     const questions = code === 'no-contact' && source !== null ? shownQuestions(fields) : [];
-    const times = { firstAt: toIso(firstAt), lastAt: toIso(lastAt), unkept, unkeptAt };
+    const times = { firstAt: toIso(firstAt), lastAt: toIso(lastAt), unkept, unkeptSince, unkeptAt };
     return { kept: kept.kept, requests, ...times, code, fields: shownNames(fields), questions };
   }
   const none = { kept: 0, requests: 0, firstAt: null, questions: [] };
@@ -185,7 +185,7 @@ function refusedOf(
     lastRefusal?.at === lastUnkeptAt
       ? { code: lastRefusal.code, fields: shownNames(lastRefusal.fields) }
       : { code: null, fields: [] };
-  return { ...none, ...cause, lastAt: unkeptAt, unkept, unkeptAt };
+  return { ...none, ...cause, lastAt: unkeptAt, unkept, unkeptSince, unkeptAt };
 }
 
 function problemsOf(

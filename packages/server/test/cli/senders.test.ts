@@ -40,7 +40,14 @@ test('leadtap senders lists who sends, what was refused, and the state in words'
       ...{ accepted30d: 2, refused30d: 1, replaced7d: 0, isRevoked: false, isReplaced: false, isInUse: true },
       refused: {
         ...{ kept: 1, requests: 1, firstAt: expect.any(String), lastAt: expect.any(String) },
-        ...{ unkept: 0, unkeptAt: null, code: 'invalid-lead', fields: ['nick'], questions: [] },
+        ...{
+          unkept: 0,
+          unkeptSince: null,
+          unkeptAt: null,
+          code: 'invalid-lead',
+          fields: ['nick'],
+          questions: [],
+        },
       },
       problems: ['leads-refused'],
       // The clock of the commands is behind that of the service.

@@ -120,7 +120,8 @@ const refused = (
 ): SenderStatus =>
   sender({
     refused: {
-      ...{ kept: 0, requests: 0, firstAt: null, lastAt: YESTERDAY, unkept: 1, unkeptAt: YESTERDAY },
+      ...{ kept: 0, requests: 0, firstAt: null, lastAt: YESTERDAY, unkept: 1 },
+      ...{ unkeptSince: YESTERDAY.slice(0, 10), unkeptAt: YESTERDAY },
       ...{ code, fields, questions: [] },
     },
     ...{ problems: ['leads-refused'], ...rest },
@@ -134,6 +135,7 @@ const keptOf = (one: SenderStatus): SenderStatus => ({
     requests: 3,
     firstAt: YESTERDAY,
     unkept: 0,
+    unkeptSince: null,
     unkeptAt: null,
   },
 });

@@ -25,6 +25,7 @@ const CHECKSUMS = {
     '0013_ended_consumers.sql': '4a80db8a3a3d862979e9438ec3a15c8ff87e23730f8eeda635190c3b4243f91d',
     '0014_leads_of_history.sql': '4cb7296558a123876af1f1c62a14077335620bbc96d4ad832ed84f274b56c3de',
     '0015_hours.sql': 'a3213043cef2890d031df5cf5ef72f2b249d5e189574ec56afabd72e027f52b7',
+    '0016_senders_of_removed_users.sql': '7570e91eebfde5c8915086db1205684f6bc9c5a3ae2ad9151dddeb32eac79a89',
   },
   postgres: {
     '0001_schema.sql': '3e39abd719d5b8123ec5b774cae4aed281039e0408686d4471bb7b667ebcd1fd',
@@ -43,6 +44,7 @@ const CHECKSUMS = {
     '0014_ended_consumers.sql': 'a63c900658c319586cc16159f412a8abfba8ffe1205ea359dc0d1b08e278950e',
     '0015_leads_of_history.sql': '88edc628db8b6058e2a91d781f04e32635705df50d5f861566d1e74b1e2f424e',
     '0016_hours.sql': 'd4e96f08806204a3511da179b71446bdc06e03c06c83e46c4009363c7596bca6',
+    '0017_senders_of_removed_users.sql': '4e11ce6718cd68e62afb1be5ff878f8667657a9fd2a3d14e5fe814ff78c15035',
   },
 } as const;
 

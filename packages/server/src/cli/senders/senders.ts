@@ -27,7 +27,7 @@ one of them sent, and why it was refused.
 --json has id, name, tokenId, userId, companyId, source, tokenExpiresAt (null: never), lastRequestAt, lastAcceptedAt,
 lastRefusal: { at, code, fields } or null, accepted30d, refused30d, last24h: the last 24 hours, each { leads, failed } or
 null (not known), the current one last, refused: { kept, requests, firstAt, lastAt, unkept,
-unkeptAt, code, fields, questions } of those that are kept, and of those of the last 7 days that are not, or null,
+unkeptSince, unkeptAt, code, fields, questions } of those that are kept, and of those of the last 7 days that are not, or null,
 isRevoked, isReplaced (another token of its user, name and source has sent since), isInUse (it has sent within 30 days),
 problems, level (good, warning, error, unknown or inactive) and message. There are names of fields, never their values.`,
     examples: ['leadtap senders', 'leadtap senders --company soleil --json'],

@@ -321,6 +321,77 @@ export const DOOR_SITUATIONS: readonly Situation[] = [
     }),
   ),
   {
+    name: 'the user of a form was removed, and it still sends',
+    async setUp(world) {
+      const make = await world.established('make');
+      const form = await world.token('form', 'seller', { scopes: ['leads:write'] });
+      expect((await world.post([{ firstName: 'Ada' }], form)).status).toBe(201);
+      await world.service.service.senders?.flush();
+      await make.polls(2);
+      await world.command('user remove seller');
+      expect((await world.post([{ firstName: 'Ben' }], form)).status).toBe(404);
+      await world.service.service.alerts?.check();
+      world.clock.advance(DAY_MS);
+      expect((await world.post([{ firstName: 'Eve' }], form)).status).toBe(404);
+      await world.restart(6 * DAY_MS);
+      // The start of the test service adds its users again.
+      await world.command('user remove seller');
+      await make.polls(2);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      summary:
+        'form (user seller): 2 requests since 2026-03-02 were refused and are not kept, the last one 6 days ago, with 404 user-not-found.',
+      problems: ['leads-refused error'],
+      consumers: { make: 'active good' },
+      senders: { form: 'error: 1 accepted, 2 refused: user-not-found ' },
+      alerts: [
+        'error: form (user seller): 1 request was refused and is not kept, the last one 0 s ago, with 404 user-not-found.',
+        'error: form (user seller): 2 requests since 2026-03-02 were refused and are not kept, the last one 6 days ago, with 404 user-not-found.',
+      ],
+    },
+  },
+  {
+    name: 'the user of a form was removed before it sent anything: its company is not known',
+    async setUp(world) {
+      const make = await world.established('make');
+      const form = await world.token('form', 'seller', { scopes: ['leads:write'] });
+      await world.command('user remove seller');
+      expect((await world.post([{ firstName: 'Ben' }], form)).status).toBe(404);
+      await make.polls(2);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      summary:
+        'form (user seller): 1 request was refused and is not kept, the last one 2 min ago, with 404 user-not-found.',
+      problems: ['leads-refused error'],
+      consumers: { make: 'active good' },
+      alerts: [
+        'error: form (user seller): 1 request was refused and is not kept, the last one 2 min ago, with 404 user-not-found.',
+      ],
+    },
+  },
+  {
+    name: 'the user of a form was removed, and the operator ends what was refused since',
+    async setUp(world) {
+      const make = await world.established('make');
+      const form = await world.token('form', 'seller', { scopes: ['leads:write'] });
+      await world.command('user remove seller');
+      expect((await world.post([{ firstName: 'Ben' }], form)).status).toBe(404);
+      await world.service.service.senders?.flush();
+      expect((await world.command('leads refused delete --all --sender form --yes')).code).toBe(0);
+      await world.restart(HOUR_MS);
+      await make.polls(7);
+    },
+    claims: {
+      light: 'green',
+      summary: 'No lead yet. The only consumer polls as usual.',
+      consumers: { make: 'active good' },
+    },
+  },
+  {
     name: 'what is not sent by a form, or with a token that is not valid, is no refused lead',
     env: { LEADTAP_INTAKE: 'urls' },
     async setUp(world) {
