@@ -161,7 +161,7 @@ export interface UnseenPlace {
  * a reason have reached a consumer.
  */
 export interface LeadCoverage {
-  /** Whether any is stored, also an older one. */
+  /** Whether there has ever been one, also if it was removed. */
   readonly hasLeads: boolean;
   /** At most 1,000. */
   readonly leads: number;

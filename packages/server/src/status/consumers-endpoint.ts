@@ -35,7 +35,7 @@ import { countOf, hostOf, inSentence, MAX_PENDING_LEADS, nameOf } from './senten
 const MAX_HISTORY = 100;
 
 export interface ConsumersEndpointOptions extends IdentificationOptions, RefusalObserver {
-  readonly store: Pick<Store, 'countLeadsInRanges' | 'organisation'>;
+  readonly store: Pick<Store, 'countLeadsInRanges' | 'organisation' | 'readPage'>;
   readonly sources: ConsumerSources;
   readonly accounts: Accounts;
   /** The limiter of polls: both count together. */

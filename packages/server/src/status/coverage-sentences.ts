@@ -57,7 +57,7 @@ export function describeCoverage(coverage: LeadCoverage, now: number, whose = OF
   if (!coverage.hasLeads) return `No lead${seen} yet.`;
   const from = since === null ? undefined : isPart ? sinceText(since, now) : sinceWeekday(since, now);
   const span = `${from ?? 'of the last 30 days'}${seen}`;
-  if (leads === 0) return isPart ? `No new lead ${span}.` : `No new lead${seen} in the last 30 days.`;
+  if (leads === 0) return `No new lead ${span} is stored.`;
   const early = 'came in before an automation was connected';
   const [name = '', ...more] = waitingFor;
   const names = `${inSentence(name)}${more.length > 0 ? ` and ${formatCount(more.length)} more` : ''}`;

@@ -98,18 +98,14 @@ function planPlaces(
 
 type RangeStore = Pick<Store, 'countLeadsInRanges'>;
 type PlaceStore = RangeStore & { readonly organisation: Pick<Store['organisation'], 'readCompany'> };
-type CoverageStore = PlaceStore & Pick<Store, 'organisation' | 'findUser'>;
+type CoverageStore = PlaceStore & Pick<Store, 'organisation' | 'findUser' | 'status'>;
 
-async function* countAll(
-  store: RangeStore,
-  tasks: readonly Task[],
-  limit = MAX_PENDING_LEADS,
-): AsyncGenerator<Task & LeadRangeCount> {
+async function* countAll(store: RangeStore, tasks: readonly Task[]): AsyncGenerator<Task & LeadRangeCount> {
   for (let start = 0; start < tasks.length; start += RANGES_PER_QUERY) {
     const some = tasks.slice(start, start + RANGES_PER_QUERY);
     const counts = await store.countLeadsInRanges(
       some.map(({ range }) => range),
-      limit,
+      MAX_PENDING_LEADS,
     );
     for (const [index, count] of counts.entries()) {
       const task = some[index];
@@ -127,7 +123,6 @@ class Sum {
   readonly #unseen = new Map<string, UnseenPlace>();
   /** Not all leads before it were read. */
   #readFrom = BEFORE_ALL_MS;
-  #isPart = false;
   #total = 0;
   #firstAt: number | null = null;
 
@@ -173,16 +168,16 @@ class Sum {
   }
 
   addTotal({ count, firstAt, readFrom }: LeadRangeCount): void {
-    this.#isPart ||= readFrom !== null && count < MAX_PENDING_LEADS;
+    if (readFrom !== null && count < MAX_PENDING_LEADS) this.#readFrom = Math.max(this.#readFrom, readFrom);
     this.#total = Math.min(this.#total + count, MAX_PENDING_LEADS);
     if (firstAt !== null) this.#firstAt = Math.min(this.#firstAt ?? firstAt, firstAt);
   }
 
   toCoverage(hasLeads: boolean): LeadCoverage {
-    const isFrom = this.#readFrom > BEFORE_ALL_MS;
+    const isPart = this.#readFrom > BEFORE_ALL_MS;
     return {
-      ...{ hasLeads, leads: this.#total, isPart: isFrom || this.#isPart },
-      since: toIsoOrNull(isFrom ? this.#readFrom : this.isFull ? null : this.#firstAt),
+      ...{ hasLeads, leads: this.#total, isPart },
+      since: toIsoOrNull(isPart ? this.#readFrom : this.isFull ? null : this.#firstAt),
       ...this.#counts,
       waitingFor: [...this.#next],
       // The worst first.
@@ -278,7 +273,7 @@ async function readCoverage(
     sum.addTotal(total);
     if (sum.isFull) break;
   }
-  const coverage = sum.toCoverage(!sum.isEmpty || (await hasLeads(store, companies)));
+  const coverage = sum.toCoverage(!sum.isEmpty || (await store.status()).latestStamp > 0);
   const unseenPlaces: UnseenPlace[] = [];
   for (const [index, place] of coverage.unseenPlaces.entries())
     unseenPlaces.push(index < MAX_PLACES ? { ...place, userId: await findUserOf(store, place) } : place);
@@ -287,7 +282,7 @@ async function readCoverage(
 
 /** The leads that the user may see, and the consumers of the user. */
 export async function readUserCoverage(
-  store: PlaceStore,
+  store: PlaceStore & Pick<Store, 'readPage'>,
   user: PollingUser,
   sources: readonly ViewerSource[],
   now: number,
@@ -300,14 +295,16 @@ export async function readUserCoverage(
     sum.addUnreached(counted);
   const all = places.flatMap((place) => tasksOf(piecesSince(now - COUNTED_MS), place));
   for await (const counted of countAll(store, all)) sum.addTotal(counted);
-  return sum.toCoverage(!sum.isEmpty || (await hasLeads(store, places)));
+  return sum.toCoverage(!sum.isEmpty || (await hasHadLeads(store, user)));
 }
 
-/** Also older ones, and imported history. */
-async function hasLeads(store: RangeStore, places: readonly Place[]): Promise<boolean> {
-  const tasks = places.flatMap((place) => tasksOf(piecesSince(BEFORE_ALL_MS), place));
-  for await (const { readFrom } of countAll(store, tasks, 1)) if (readFrom !== null) return true;
-  return false;
+/** Also some that were removed. */
+async function hasHadLeads(
+  { readPage }: Pick<Store, 'readPage'>,
+  { companyId }: PollingUser,
+): Promise<boolean> {
+  const { lastStamp } = await readPage({ scope: { level: 'COMPANY', companyId }, limit: 1 });
+  return lastStamp !== undefined;
 }
 
 export interface CoverageReaderOptions {

@@ -138,7 +138,7 @@ const ROWS: readonly Row[] = [
       );
       await next();
     },
-    says: 'No new lead in the last 30 days. The only consumer polls as usual.',
+    says: 'No new lead of the last 30 days is stored. The only consumer polls as usual.',
   },
   {
     name: 'more than a thousand leads',

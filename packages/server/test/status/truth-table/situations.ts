@@ -964,6 +964,23 @@ export const SITUATIONS: readonly Situation[] = [
     },
   },
   {
+    name: 'leads were deleted before the automation got them',
+    async setUp(world) {
+      const make = await world.established('make');
+      await world.send(3);
+      world.clock.advance(2 * DAY_MS);
+      const { stdout } = await world.command('leads prune --older-than 1d --yes');
+      expect(stdout).toBe('3 leads deleted\n');
+      await make.polls(7);
+    },
+    claims: {
+      light: 'green',
+      consumers: { make: 'active good' },
+      summary: 'No new lead of the last 30 days is stored. The only consumer polls as usual.',
+      lead: { none: 'there is no such lead' },
+    },
+  },
+  {
     name: 'imported history, of which an automation gets nothing',
     async setUp(world) {
       await world.established('make');
@@ -972,7 +989,7 @@ export const SITUATIONS: readonly Situation[] = [
     claims: {
       light: 'green',
       consumers: { make: 'active good' },
-      summary: 'No new lead in the last 30 days. The only consumer polls as usual.',
+      summary: 'No new lead of the last 30 days is stored. The only consumer polls as usual.',
       lead: { make: 'skipped' },
     },
   },
