@@ -59,7 +59,7 @@ export interface Service extends Startable {
   /** Undefined if it is switched off. */
   readonly recorder: ConsumerRecorder | undefined;
   /** Undefined if the intake is switched off. */
-  readonly senders: SenderRecorder | undefined;
+  readonly senders: SenderRecorder;
   readonly refusedLeads: RefusedLeadRecorder;
   /** Undefined without `LEADTAP_ALERT_URL`. */
   readonly alerts: Alerts | undefined;
@@ -123,7 +123,8 @@ export async function compose(
       logger.warn({ err }, 'it could not be recorded that polls are not recorded');
     });
   if (!recorder) await recordPause();
-  const senders = config.intake ? new SenderRecorder(store.senders, recording) : undefined;
+  // With LEADTAP_INTAKE=off, too: what is sent then is answered with 404.
+  const senders = new SenderRecorder(store.senders, recording);
   const attempts = new AttemptRecorder(store.attempts, recording);
   const refusedLeads = new RefusedLeadRecorder(store.refusedLeads, {
     ...{ clock, createId: createUuid, isOn: config.keepRefused, log: logger },
@@ -145,8 +146,8 @@ export async function compose(
     instance,
     ...{ hooks: storedHooks, hookHosts: consumerSources.hookHosts },
     isRecording: recorder !== undefined,
-    isRecordingSenders: senders !== undefined,
-    flushSenders: (userId) => senders?.flushUser(userId),
+    hasIntake: config.intake,
+    flushSenders: (userId) => senders.flushUser(userId),
     staleAfterMs,
     invocation,
     log: logger,
@@ -209,7 +210,7 @@ export async function compose(
       ]
     : [switchedOff(CONSUMERS_PATH, CONSUMERS_OFF), switchedOff(CONSUMER_LOG_PATH, CONSUMERS_OFF)];
   const find = createFindEndpoint({ ...reading, store, watchReserved: metrics.watchReserved });
-  const senderLists = senders
+  const senderLists = config.intake
     ? [
         createSendersEndpoint({ ...reading, store, flushUser: (userId) => senders.flushUser(userId) }),
         createSenderLogEndpoint({
@@ -321,7 +322,7 @@ export async function compose(
     },
     close: async () => {
       limiters.close();
-      await Promise.all([recorder?.close(), senders?.close(), attempts.close(), refusedLeads.close()]);
+      await Promise.all([recorder?.close(), senders.close(), attempts.close(), refusedLeads.close()]);
       // Another instance, which has recorded polls, may have stopped meanwhile.
       if (!recorder) await recordPause();
       await store.close();

@@ -33,10 +33,10 @@ export interface StatusSources extends HookSources {
   readonly instance: InstanceMemory;
   /** Whether consumers are recorded. */
   readonly isRecording: boolean;
-  /** Whether senders are recorded. */
-  readonly isRecordingSenders: boolean;
+  /** Not `LEADTAP_INTAKE=off`. */
+  readonly hasIntake: boolean;
   /** Writes what is recorded of the senders of a user. */
-  readonly flushSenders?: ((userId: string) => Promise<void> | undefined) | undefined;
+  readonly flushSenders?: ((userId: string) => Promise<void>) | undefined;
   /** What the running instance has in memory, for a command. */
   readonly known?: Partial<Facts> | undefined;
   readonly staleAfterMs?: number | undefined;
@@ -103,7 +103,7 @@ function createFactsReader(sources: StatusSources): () => Promise<Facts> {
   async function readRecordedSenders(refusals: readonly Refusal[]) {
     const consumers = refusals.flatMap((one) => (one.code === 'user-not-found' ? one.consumers : []));
     for (const { sendsLeads, userId } of consumers) if (sendsLeads) await sources.flushSenders?.(userId);
-    return readSenders(store, clock, { isIntakeOff: !sources.isRecordingSenders });
+    return readSenders(store, clock, { isIntakeOff: !sources.hasIntake });
   }
 
   /** What needs the database. */

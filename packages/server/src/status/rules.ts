@@ -133,7 +133,7 @@ export const RULES: readonly Rule[] = [
     levels: ['warning'],
     title: 'The intake is switched off, and a token has sent leads within the last 30 days',
     guide:
-      'With `LEADTAP_INTAKE=off`, what it sends is answered with 404 and not recorded. Set `LEADTAP_INTAKE=on`, or revoke the token when its sender is switched off: `leadtap token revoke ID`.',
+      'With `LEADTAP_INTAKE=off`, what it sends is answered with 404 and not kept. Set `LEADTAP_INTAKE=on`, or revoke the token when its sender is switched off: `leadtap token revoke ID`.',
     ended: 'may send leads again, or has not sent any for 30 days',
   }),
   senderRule({

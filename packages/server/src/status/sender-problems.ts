@@ -1,6 +1,7 @@
 /** The sentences of the rules about single senders: what is wrong with one, and what to do. */
 import { IMPORT_FIELDS, PROBLEMS, type ProblemCode } from '@leadtap/contract';
 import { tokenKeyText } from '../accounts/token-key.ts';
+import { REFUSED_DAYS } from '../intake/store.ts';
 import { fieldOfName } from '../leads/field-names.ts';
 import { CUSTOM_FIELD_PREFIX } from '../leads/parse-lead.ts';
 import { OTHER_NAME } from '../leads/shown-names.ts';
@@ -60,11 +61,13 @@ export function describeSender(sender: SenderStatus, moment: Moment): FoundSende
   return problem && DESCRIPTIONS[problem](sender, moment);
 }
 
+const KEPT_MS = REFUSED_DAYS * 86_400_000;
+
 const describeRefused: DescribeSender = (sender, moment) => {
   const { refused } = sender;
   if (!refused) throw new Error('nothing of the sender was refused');
   const { code, fields } = refused;
-  const row = rowOf(refused, moment);
+  const row = rowOf(sender, refused, moment);
   const hint = code === null ? undefined : hintOf(sender, code, fields);
   const fixes = [hint?.fix, ...keptFixes(sender, refused), ...unkeptFixes(sender, refused)];
   const userFixes = [hint?.userFix, ...keptUserFixes(refused), ...unkeptUserFixes(refused)];
@@ -76,29 +79,36 @@ const describeRefused: DescribeSender = (sender, moment) => {
 };
 
 /** Requests that are kept and those that are not are named apart. */
-function rowOf(refused: SenderRefused, moment: Moment): string {
+function rowOf({ lastRefusal }: SenderStatus, refused: SenderRefused, moment: Moment): string {
   const { kept, requests, firstAt, lastAt, unkept, unkeptSince, unkeptAt, code, fields } = refused;
   const ago = agoOf(moment, lastAt);
   // The questions of a form are no fields.
   const names = fields.length === 0 || code === 'no-contact' ? '' : `: ${listFields(fields)}`;
   const cause = code === null ? '' : `, with ${PROBLEMS[code].status} ${code}${names}`;
   const parts: string[] = [];
+  // Each refusal is recorded: what is not kept since a later time was deleted.
+  const isDeleted = unkeptAt !== null && lastRefusal !== null && lastRefusal.at < unkeptAt;
+  const unkeptAgo = unkeptAt === null ? '' : `${isDeleted ? 'was deleted ' : ''}${agoOf(moment, unkeptAt)}`;
   if (kept > 0) {
     const period = formatDuration(secondsSince(moment, firstAt ?? lastAt));
     const when = requests === 1 ? ago : `in the last ${period}, the last one ${ago}`;
     parts.push(`${countOf(requests, 'request was', 'requests were')} refused ${when}${cause}`);
     if (unkeptAt !== null)
-      parts.push(
-        `${countOf(unkept, 'more is', 'more are')} not kept, the last one ${agoOf(moment, unkeptAt)}`,
-      );
+      parts.push(`${countOf(unkept, 'more is', 'more are')} not kept, the last one ${unkeptAgo}`);
+  } else if (isDeleted && Date.parse(unkeptAt) - Date.parse(lastRefusal.at) >= KEPT_MS) {
+    const count = countOf(unkept, 'request was', 'requests were');
+    parts.push(
+      `${count} refused more than ${REFUSED_DAYS} days ago and not accepted, the last one ${unkeptAgo}`,
+    );
   } else {
-    const since = unkeptSince === null || lastAt.startsWith(unkeptSince) ? '' : ` since ${unkeptSince}`;
+    const isOfOneDay = isDeleted || unkeptSince === null || unkeptAt?.startsWith(unkeptSince);
+    const since = isOfOneDay ? '' : ` since ${unkeptSince}`;
     const count = countOf(
       unkept,
       `request${since} was refused and is`,
       `requests${since} were refused and are`,
     );
-    parts.push(`${count} not kept, the last one ${ago}${cause}`);
+    parts.push(`${count} not kept, the last one ${unkeptAgo}${cause}`);
   }
   return parts.join('; ');
 }
@@ -142,6 +152,8 @@ const both = (fix: string): Hint => ({ fix, userFix: fix });
 
 const SEND_WITH_POST =
   'Leads are sent with `POST` to `{base_url}/leads`, without a slash at the end: correct it in the sender.';
+const SWITCH_ON = 'Set `LEADTAP_INTAKE=on`, and start the service again.';
+const ASK_TO_SWITCH_ON = 'Ask the operator to switch the intake on.';
 const NEW_TOKEN = 'Ask the operator for a new token, and put it into the sender.';
 
 /** About this code and these fields. */
@@ -158,7 +170,9 @@ function hintOf(sender: SenderStatus, code: ProblemCode, fields: readonly string
     case 'method-not-allowed':
       return both(`Its method or its address is wrong. ${SEND_WITH_POST}`);
     case 'no-such-resource':
-      return both(`Its address is wrong. ${SEND_WITH_POST}`);
+      return sender.problems.includes('intake-off')
+        ? { fix: `LEADTAP_INTAKE is off. ${SWITCH_ON}`, userFix: ASK_TO_SWITCH_ON }
+        : both(`Its address is wrong, or the intake was switched off. ${SEND_WITH_POST}`);
     case 'malformed-request':
       return both(
         'It sends two tokens, or what it sends is no valid JSON, form or HTTP: correct it in the sender.',
@@ -299,12 +313,12 @@ const describeExpiring: DescribeSender = (sender, moment) => {
 };
 
 const describeIntakeOff: DescribeSender = (sender) => {
-  const row = 'LEADTAP_INTAKE is off: what it sends is answered with 404 and not recorded';
+  const row = 'LEADTAP_INTAKE is off: what it sends is answered with 404 and not kept';
   return {
-    message: `LEADTAP_INTAKE is off: what ${describe(sender)} sends is answered with 404 and not recorded.`,
+    message: `LEADTAP_INTAKE is off: what ${describe(sender)} sends is answered with 404 and not kept.`,
     row,
-    fix: `Set \`LEADTAP_INTAKE=on\`, and start the service again. If the sender is switched off, revoke its token: ${revokeCommand(sender)}.`,
-    userFix: 'Ask the operator to switch the intake on.',
+    fix: `${SWITCH_ON} If the sender is switched off, revoke its token: ${revokeCommand(sender)}.`,
+    userFix: ASK_TO_SWITCH_ON,
   };
 };
 

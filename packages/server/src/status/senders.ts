@@ -185,7 +185,10 @@ function refusedOf(
     lastRefusal?.at === lastUnkeptAt
       ? { code: lastRefusal.code, fields: shownNames(lastRefusal.fields) }
       : { code: null, fields: [] };
-  return { ...none, ...cause, lastAt: unkeptAt, unkept, unkeptSince, unkeptAt };
+  // It was deleted later than it was refused.
+  const isDeleted = lastRefusal !== null && lastUnkeptAt !== null && lastRefusal.at < lastUnkeptAt;
+  const lastAt = isDeleted ? toIso(lastRefusal.at) : unkeptAt;
+  return { ...none, ...cause, lastAt, unkept, unkeptSince, unkeptAt };
 }
 
 function problemsOf(

@@ -58,7 +58,7 @@ function start(store: Partial<StatusSources['store']>) {
   const readStatus = createStatusReader({
     ...{ clock, version: '0.0.0', databaseAddress: 'test', invocation: 'leadtap' },
     store: { ...STORE, ...store },
-    ...{ isRecording: true, isRecordingSenders: true, ...HOOKS },
+    ...{ isRecording: true, hasIntake: true, ...HOOKS },
     instance: new InstanceMemory(clock),
     log: { error: (_details, message) => void errors.push(message) },
   });

@@ -40,7 +40,7 @@ export async function readReport(
       hooks: await hooksOf(store, config),
       hookHosts: hookHostsOf(config),
       isRecording: config.consumers,
-      isRecordingSenders: config.intake,
+      hasIntake: config.intake,
       known: instance && factsOf(instance),
     })();
     if (!report.database.reachable && instance?.database.reachable !== false) throw cause;

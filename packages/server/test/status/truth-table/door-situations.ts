@@ -225,13 +225,70 @@ export const DOOR_SITUATIONS: readonly Situation[] = [
     claims: {
       light: 'red',
       healthy: false,
-      summary: 'form (user boss): 1 request was refused and is not kept, the last one 14 min ago.',
+      summary:
+        'form (user boss): 1 request was refused more than 30 days ago and not accepted, the last one was deleted 14 min ago.',
       problems: ['leads-refused error'],
       consumers: { make: 'active good' },
       senders: { form: 'error: 0 accepted, 0 refused: invalid-lead vorname' },
       alerts: [
         'error: form (user boss): 1 request was refused 0 s ago, with 422 invalid-lead: vorname.',
-        'error: form (user boss): 1 request was refused and is not kept, the last one 14 min ago.',
+        'error: form (user boss): 1 request was refused more than 30 days ago and not accepted, the last one was deleted 14 min ago.',
+      ],
+    },
+  },
+  {
+    name: 'refused at the door: one is deleted after 30 days, and a later one is kept',
+    async setUp(world) {
+      await postRefused(world);
+      await world.service.service.refusedLeads.flush();
+      await world.service.service.senders.flush();
+      world.clock.advance(20 * DAY_MS);
+      await postRefused(world, 'Eve');
+      await world.restart(11 * DAY_MS);
+      await world.service.service.refusedLeads.flush();
+      await (await world.established('make')).polls(2);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      summary:
+        'form (user boss): 1 request was refused 11 days ago, with 422 invalid-lead: vorname; 1 more is not kept, the last one was deleted 14 min ago.',
+      problems: ['leads-refused error'],
+      consumers: { make: 'active good' },
+      senders: { form: 'error: 0 accepted, 1 refused: invalid-lead vorname' },
+      alerts: [
+        'error: form (user boss): 1 request was refused 11 days ago, with 422 invalid-lead: vorname; 1 more is not kept, the last one was deleted 14 min ago.',
+      ],
+    },
+  },
+  {
+    name: 'refused at the door: one is deleted after 30 days, and a later one was accepted by the operator',
+    async setUp(world) {
+      await postRefused(world);
+      world.clock.advance(20 * DAY_MS);
+      await postRefused(world, 'Eve');
+      await world.service.service.refusedLeads.flush();
+      await world.service.service.senders.flush();
+      const rows = await world.service.store.refusedLeads.list({ limit: 2 });
+      const { code } = await world.command(`leads refused accept ${rows.at(-1)?.id} --map vorname=firstName`);
+      expect(code).toBe(0);
+      const make = await world.client('make');
+      await make.poll(`since=${new Date(world.clock() - DAY_MS).toISOString()}`);
+      await make.next();
+      await world.restart(11 * DAY_MS);
+      await world.service.service.refusedLeads.flush();
+      await make.polls(7);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      summary:
+        'form (user boss): 1 request was refused and is not kept, the last one was deleted 12 min ago.',
+      problems: ['leads-refused error'],
+      consumers: { make: 'active good' },
+      senders: { form: 'error: 0 accepted, 1 refused: invalid-lead vorname' },
+      alerts: [
+        'error: form (user boss): 1 request was refused and is not kept, the last one was deleted 12 min ago.',
       ],
     },
   },
@@ -470,13 +527,43 @@ export const DOOR_SITUATIONS: readonly Situation[] = [
       await make.polls(7);
     },
     claims: {
-      light: 'amber',
+      light: 'red',
+      healthy: false,
       summary:
-        'The only lead since Monday reached an automation. The only consumer polls as usual. LEADTAP_INTAKE is off: what form (user boss) sends is answered with 404 and not recorded.',
-      problems: ['intake-off warning'],
+        'form (user boss): 1 request was refused and is not kept, the last one 12 min ago, with 404 no-such-resource. LEADTAP_INTAKE is off: what form (user boss) sends is answered with 404 and not kept.',
+      problems: ['intake-off warning', 'leads-refused error'],
       consumers: { make: 'active good' },
       alerts: [
-        'warning: LEADTAP_INTAKE is off: what form (user boss) sends is answered with 404 and not recorded.',
+        'error: form (user boss): 1 request was refused and is not kept, the last one 12 min ago, with 404 no-such-resource.',
+        'warning: LEADTAP_INTAKE is off: what form (user boss) sends is answered with 404 and not kept.',
+      ],
+    },
+  },
+  {
+    name: 'the intake is off, and a form that has never sent before sends',
+    env: { LEADTAP_INTAKE: 'off' },
+    async setUp(world) {
+      const make = await world.established('make');
+      for (const firstName of ['Ada', 'Eve'])
+        expect((await world.post([{ firstName }], await formOf(world))).status).toBe(404);
+      await make.polls(2);
+      await world.service.service.senders.flush();
+      const { stdout } = await world.command('doctor');
+      expect(stdout).toContain(
+        'LEADTAP_INTAKE is off. Set `LEADTAP_INTAKE=on`, and start the service again.',
+      );
+      expect(stdout).not.toContain('address is wrong');
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      summary:
+        'form (user boss): 2 requests were refused and are not kept, the last one 2 min ago, with 404 no-such-resource. LEADTAP_INTAKE is off: what form (user boss) sends is answered with 404 and not kept.',
+      problems: ['intake-off warning', 'leads-refused error'],
+      consumers: { make: 'active good' },
+      alerts: [
+        'error: form (user boss): 2 requests were refused and are not kept, the last one 2 min ago, with 404 no-such-resource.',
+        'warning: LEADTAP_INTAKE is off: what form (user boss) sends is answered with 404 and not kept.',
       ],
     },
   },
