@@ -21,6 +21,7 @@ const CODES: readonly ProblemCode[] = [
   'method-not-allowed',
   'malformed-request',
   'token-missing',
+  'token-invalid',
 ];
 /** A client chooses how many it sends. */
 const MAX_TOKENS = 2;
@@ -47,8 +48,9 @@ export function createUnidentifiedRecorder({
     const tokens = isInUrl ? urlTokensOf(request) : headers.map((text) => text.replace(/^bearer\s+/i, ''));
     for (const text of tokens.slice(0, MAX_TOKENS)) {
       const token = await findVerified(verifyToken, text);
-      // A token in the address must not read leads.
-      if (!token || (isInUrl && hasTokenScope(token, 'leads:read'))) continue;
+      if (!token) continue;
+      // In the address, a token that may also read leads is invalid: that is why its leads are refused, or it is of an automation.
+      if (isInUrl && hasTokenScope(token, 'leads:read') && problem.code !== 'token-invalid') continue;
       const refused = { code: problem.code, isKept: false };
       if (mayHaveLeads(request, token, basePath))
         senders.recordRequest(token, { status, leads: undefined, updated: 0, refused, durationMs });

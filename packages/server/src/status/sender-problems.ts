@@ -154,6 +154,8 @@ const SEND_WITH_POST =
   'Leads are sent with `POST` to `{base_url}/leads`, without a slash at the end: correct it in the sender.';
 const SWITCH_ON = 'Set `LEADTAP_INTAKE=on`, and start the service again.';
 const ASK_TO_SWITCH_ON = 'Ask the operator to switch the intake on.';
+const NOT_ACCEPTED =
+  'The key that signed its token was removed, or the token is in the address and may also read leads, or does not follow `Bearer` and one space.';
 const NEW_TOKEN = 'Ask the operator for a new token, and put it into the sender.';
 
 /** About this code and these fields. */
@@ -193,8 +195,8 @@ function hintOf(sender: SenderStatus, code: ProblemCode, fields: readonly string
       };
     case 'token-invalid':
       return {
-        fix: `The key that signed its token was removed. Put a new token into the sender: ${issueCommand(sender)}.`,
-        userFix: `The key that signed its token was removed. ${NEW_TOKEN}`,
+        fix: `${NOT_ACCEPTED} Put a new token into the sender: ${issueCommand(sender)}.`,
+        userFix: `${NOT_ACCEPTED} ${NEW_TOKEN}`,
       };
     case 'insufficient-scope':
       return {

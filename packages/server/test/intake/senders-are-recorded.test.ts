@@ -183,6 +183,27 @@ it('a token in the address, where none is accepted, counts if it was issued here
   expect(await service.leads('boss')).toEqual([]);
 });
 
+it('a token in the address that may also read leads is refused there, and its sender says why', async () => {
+  const service = await startIntake({ env: { LEADTAP_INTAKE: 'urls' } });
+  const times = { issuedAt: Date.now() - 1000, expiresAt: Date.now() + DAY_MS };
+  const scopes = ['leads:read', 'leads:write'] as const;
+  await service.store.recordTokens([
+    { id: 'both', userId: 'boss', name: 'both', ...times, scopes: [...scopes] },
+  ]);
+  const token = await service.token('boss', { tokenId: 'both', scopes: [...scopes] });
+  const headers = { 'content-type': 'application/json' };
+  for (const text of [token, `${token}x`]) {
+    const init = { method: 'POST', headers, body: JSON.stringify(LEAD) };
+    await expectProblem(await fetch(`${service.url}/leads?access_token=${text}`, init), 'token-invalid');
+  }
+  await vi.waitFor(async () => {
+    await recorderOf(service).flush();
+    const [sender] = await sendersOf(service);
+    expect(sender).toMatchObject({ tokenId: 'both', refused30d: 1, level: 'error' });
+    expect(sender?.fix).toContain('the token is in the address and may also read leads');
+  });
+});
+
 /** A name, and whether it is shown. */
 const NAMES: readonly (readonly [name: string, isShown: boolean])[] = [
   ['telefon', true],

@@ -66,6 +66,14 @@ const UNIDENTIFIED: readonly {
     send: (world, token) => request(world, 'POST', `/leads?access_token=x&access_token=${token}`),
   },
   {
+    what: 'two spaces before the token',
+    code: '401 token-invalid',
+    send: async (world, token) => {
+      const init = { method: 'POST', headers: { authorization: `Bearer  ${token}` } };
+      return (await fetch(`${world.service.url}/leads`, init)).status;
+    },
+  },
+  {
     what: 'a token without its scheme',
     code: '401 token-missing',
     send: async (world, token) => {
