@@ -79,6 +79,8 @@ export interface ConsumerCounts {
   readonly stale: number;
   /** They have not polled for so long that they no longer count, and no lead waits for them, or they were only tried. */
   readonly inactive: number;
+  /** In the last 30 days: forgotten, deleted, of a removed user, or with a revoked token. They are not listed. */
+  readonly removed: number;
   /** The number of consumers with each problem. */
   readonly problems: Readonly<Record<ConsumerProblem, number>>;
   /** Those with pending leads, also for a second, or while its user may not poll. Without inactive ones. */

@@ -15,15 +15,13 @@ import type { Limiter } from '../limits/limiter.ts';
 import type { Store } from '../store/store.ts';
 import {
   type ConsumerSources,
-  consumerPages,
-  endedConsumerPages,
   leadHookOf,
   listedConsumerPages,
   receivedKeyOf,
   toGapsJson,
 } from './consumer-states.ts';
-import { addTo, judge, MIN_BEHIND_MS, noCounts, toStatus } from './consumers.ts';
-import { toDeletedViewer, toEndedViewer, toViewerSource, type ViewerSource } from './coverage-pieces.ts';
+import { addTo, judge, MIN_BEHIND_MS, noCounts, readRemoved, toStatus } from './consumers.ts';
+import { toViewerSource, type ViewerSource } from './coverage-pieces.ts';
 import type { InstanceMemory } from './instance.ts';
 import { readUserCoverage } from './lead-coverage.ts';
 import type { ConsumersStatus } from './report.ts';
@@ -95,10 +93,9 @@ export function createConsumersEndpoint(options: ConsumersEndpointOptions): Call
           hook: status.hook && { ...status.hook, id: leadHookOf(listed)?.id ?? null },
         });
       }
-    const revoked = { userId: user.id, maxPendingLeads: 1, now, areRevoked: true } as const;
-    for await (const page of consumerPages(sources, revoked)) viewers.push(...page.map(toEndedViewer));
-    for await (const page of endedConsumerPages(sources, { userId: user.id, now }))
-      viewers.push(...page.map(toDeletedViewer));
+    const removed = await readRemoved(sources, { userId: user.id, now });
+    counts.removed = removed.length;
+    viewers.push(...removed);
     const coverage = await readUserCoverage(store, user, viewers, now);
     consumers.sort((a, b) => rankOf(a, now) - rankOf(b, now));
     const summary = summarize(consumers, { ...counts, coverage }, now, staleAfterMs);
@@ -146,6 +143,6 @@ function summarize(
     return { level: 'unknown', message: 'Your webhooks have accepted no lead yet.' };
   return {
     level: 'unknown',
-    message: `Nothing polls ${counts.inactive === 0 ? 'yet' : 'at present'} with your tokens.`,
+    message: `Nothing polls ${counts.inactive + counts.removed === 0 ? 'yet' : 'at present'} with your tokens.`,
   };
 }

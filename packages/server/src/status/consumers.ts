@@ -26,7 +26,13 @@ import {
   publicIdOf,
   waitMsOfLeadHook,
 } from './consumer-states.ts';
-import { toDeletedViewer, toEndedViewer, toViewerSource, type ViewerSource } from './coverage-pieces.ts';
+import {
+  type RemovedViewer,
+  toDeletedViewer,
+  toEndedViewer,
+  toViewerSource,
+  type ViewerSource,
+} from './coverage-pieces.ts';
 import {
   CONSUMER_PROBLEMS,
   type ConsumerProblem,
@@ -61,6 +67,7 @@ export const NO_CONSUMERS: ConsumersStatus = {
     stale: 0,
     inactive: 0,
     subscribed: 0,
+    removed: 0,
   },
   problems: noProblems(),
   ...{ behind: 0, longestWaitSeconds: 0, downtime: null, coverage: null, listed: [] },
@@ -135,9 +142,9 @@ async function readConsumers({
     // SQLite answers nothing else while it reads.
     await setImmediate();
   }
-  for await (const page of consumerPages(sources, { maxPendingLeads: 1, now, areRevoked: true }))
-    viewers.push(...page.map(toEndedViewer));
-  for await (const page of endedConsumerPages(sources, { now })) viewers.push(...page.map(toDeletedViewer));
+  const removed = await readRemoved(sources, { now });
+  counts.removed = removed.length;
+  viewers.push(...removed);
   const counted = await countPending(
     sources,
     urgent.map(({ listed }) => listed),
@@ -147,6 +154,18 @@ async function readConsumers({
     toStatus({ ...one, listed: counted.get(one.listed) ?? one.listed }, now, staleAfterMs),
   );
   return { status: { ...counts, listed }, viewers };
+}
+
+/** What consumers had received that are not listed any more. */
+export async function readRemoved(
+  sources: Pick<ConsumerSources, 'consumers'>,
+  query: { readonly userId?: string; readonly now: number },
+): Promise<readonly RemovedViewer[]> {
+  const removed: RemovedViewer[] = [];
+  for await (const page of consumerPages(sources, { ...query, maxPendingLeads: 1, areRevoked: true }))
+    removed.push(...page.map(toEndedViewer));
+  for await (const page of endedConsumerPages(sources, query)) removed.push(...page.map(toDeletedViewer));
+  return removed;
 }
 
 export const toStatus = (

@@ -2,7 +2,7 @@
 import { includesScope, parseScopes, scopesOf } from '../consumers/scopes.ts';
 import { type Consumer, type EndedConsumer, positionOf } from '../consumers/store.ts';
 import { hasEnded } from '../hooks/store.ts';
-import { mayPoll, type PollingUser, scopeOf } from '../leads/access.ts';
+import { isInScope, mayPoll, type Place, type PollingUser, scopeOf } from '../leads/access.ts';
 import type { LeadScope } from '../leads/record.ts';
 import { AFTER_ALL_MS, BEFORE_ALL_MS } from '../sql/sql.ts';
 import { toConsumerHookJson } from './consumer-hooks.ts';
@@ -48,6 +48,11 @@ export interface ViewerSource extends Omit<Viewer, 'scope' | 'after'> {
   readonly isNamed: boolean;
 }
 
+export interface RemovedViewer extends ViewerSource {
+  /** Of the token, or of the webhook that sent leads. */
+  readonly tokenId: string | null;
+}
+
 /** As the diagnosis has judged it. */
 interface JudgedConsumer {
   readonly listed: ListedConsumer;
@@ -81,20 +86,28 @@ export function toViewerSource({ listed, state, problems }: JudgedConsumer, now:
 }
 
 /** The token was revoked: what it was sent before, it has. */
-export function toEndedViewer(consumer: Consumer): ViewerSource {
+export function toEndedViewer(consumer: Consumer): RemovedViewer {
   const { name, tokenId, userId, user, scopes, firstPollAt, gaps, missedLeads } = consumer;
   return {
-    ...{ userId, user, scopes, firstPollAt, name: nameOf({ name, tokenId }), position: positionOf(consumer) },
+    ...{
+      userId,
+      tokenId,
+      user,
+      scopes,
+      firstPollAt,
+      name: nameOf({ name, tokenId }),
+      position: positionOf(consumer),
+    },
     ...{ gaps: [...gaps, ...missedLeads.map(toGap)], isNamed: false, state: 'ended' },
   };
 }
 
 /** It does not exist any more. */
-export function toDeletedViewer({ userId, tokenId, user, through, ...ended }: EndedConsumer): ViewerSource {
+export function toDeletedViewer({ userId, tokenId, user, through, ...ended }: EndedConsumer): RemovedViewer {
   const { scopes, gaps, missedLeads, endedAt } = ended;
   return {
     // Without a plan: it gets no lead any more.
-    ...{ userId, user: { ...user, plan: '' }, scopes, firstPollAt: null, endedAt },
+    ...{ userId, tokenId, user: { ...user, plan: '' }, scopes, firstPollAt: null, endedAt },
     ...{ name: nameOf({ name: null, tokenId }), position: through },
     ...{ gaps: [...gaps, ...missedLeads.map(toGap)], isNamed: false, state: 'ended' },
   };
@@ -182,6 +195,14 @@ export function addViewer(pieces: readonly Piece[], viewer: Viewer): Piece[] {
     );
     return [...clip(piece, BEFORE_ALL_MS, start), ...skipped, ...rest];
   });
+}
+
+/** Whether it had received the lead, as far as is known. Not for imported history. */
+export function hasReceived(source: ViewerSource, createdAt: number, place: Place): boolean {
+  const pieces = piecesSince(createdAt).flatMap((piece) => clip(piece, BEFORE_ALL_MS, createdAt));
+  return viewersOf(source).some(
+    (viewer) => isInScope(viewer.scope, place) && addViewer(pieces, viewer).length === 0,
+  );
 }
 
 function clip(piece: Piece, after: number, through: number): Piece[] {

@@ -14,12 +14,39 @@ import {
   positionOfLeadHook,
   receivedKeyOf,
 } from './consumer-states.ts';
+import { readRemoved } from './consumers.ts';
+import { hasReceived, type RemovedViewer } from './coverage-pieces.ts';
 
 export interface LeadConsumer {
   readonly listed: ListedConsumer;
   readonly state: LeadState;
   /** The consumer could not see it when it got later leads, and was not sent it since: perhaps before, if it could see it then. */
   readonly isMissed: boolean;
+}
+
+/** It is not listed any more, and had received the lead. */
+export interface RemovedReceiver extends Pick<RemovedViewer, 'userId' | 'tokenId'> {
+  /** Null: its token was revoked. */
+  readonly removedAt: number | null;
+}
+
+/** For 30 days. */
+export async function findRemovedReceivers(
+  sources: Pick<ConsumerSources, 'consumers'>,
+  stored: StoredLead,
+  now: number,
+): Promise<RemovedReceiver[]> {
+  const { companyId, lead } = stored;
+  const { createdAt } = lead;
+  const isHistory = createdAt !== lead.automation_created_at;
+  const receivers = isHistory ? await sources.consumers.findReceivers(companyId, createdAt) : [];
+  return (await readRemoved(sources, { now }))
+    .filter((viewer) =>
+      isHistory
+        ? receivers.some((other) => isSameConsumer(other, viewer))
+        : hasReceived(viewer, createdAt, stored),
+    )
+    .map(({ userId, tokenId, endedAt = null }) => ({ userId, tokenId, removedAt: endedAt }));
 }
 
 /**

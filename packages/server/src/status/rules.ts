@@ -456,12 +456,13 @@ export function conclude(conclusion: Conclusion): Omit<Diagnosis, 'problems'> {
   if (has('unknown')) return { healthy: null, good: null, note: null };
   if (problems.some(({ kind }) => PENDING_KINDS.includes(kind)))
     return { healthy: true, good: null, note: null };
-  const { active, activeWithoutInterval, inactive, behind, longestWaitSeconds, coverage } = consumers;
+  const { active, activeWithoutInterval, inactive, removed, behind, longestWaitSeconds, coverage } =
+    consumers;
   if (!coverage) return nothingFound(null, 'The leads of the last 30 days are not counted yet.');
   if (active === 0)
     return nothingFound(
       true,
-      inactive === 0 ? 'No consumer has polled yet.' : 'No consumer polls at present.',
+      inactive + removed === 0 ? 'No consumer has polled yet.' : 'No consumer polls at present.',
     );
   const leads = describeCoverage(coverage, now, isOfUser && OF_USER);
   // Of a consumer that is new, no wait is usual.

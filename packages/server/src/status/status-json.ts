@@ -51,11 +51,19 @@ const questionsOf = ({ refused }: SenderStatus): string =>
   refused === null || refused.questions.length === 0 ? '' : `: ${listFields(refused.questions)}`;
 
 /** What to know about the list of consumers. Null: nothing. */
-function hintOf({ recorded, listed, active, stale, inactive, subscribed }: ConsumersStatus): string | null {
+function hintOf({
+  recorded,
+  listed,
+  active,
+  stale,
+  inactive,
+  removed,
+  subscribed,
+}: ConsumersStatus): string | null {
   if (!recorded)
     return 'Consumers are not recorded, because `LEADTAP_CONSUMERS=off`. Set it to `on` and start Leadtap again to see who polls.';
   if (listed.length === 0)
-    return 'No consumer has polled yet. Each token appears here a few seconds after its first poll.';
+    return `No consumer ${removed === 0 ? 'has polled yet' : 'polls at present'}. Each token appears here a few seconds after its first poll.`;
   const more = active + stale + inactive + subscribed - listed.length;
   return more > 0 ? `${formatCount(more)} more: \`leadtap consumers\` lists all of them.` : null;
 }

@@ -85,7 +85,7 @@ describe('leadtap consumers', () => {
     await (await issue('boss', 'token-1'))();
     expect(JSON.parse((await run('consumers --company acme --json')).stdout)).toHaveLength(1);
     expect((await run('consumers --company globex --json')).stdout).toBe('[]\n');
-    expect((await run('consumers --company globex')).stderr).toBe('No token has polled yet.\n');
+    expect((await run('consumers --company globex')).stderr).toBe('There is no consumer.\n');
   });
 
   test('says that positions are switched off', async () => {

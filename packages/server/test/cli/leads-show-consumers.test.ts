@@ -1,7 +1,9 @@
+import type { Consumers } from '@leadtap/contract';
 import { describe, expect, test, vi } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { startService } from '../../../testing/harness/service.ts';
 import { client, iso } from '../consumers/support/consumers.ts';
+import { readStatus } from '../status/support/status.ts';
 import { type RunOptions, terminal } from './terminal.ts';
 
 async function installation() {
@@ -60,6 +62,33 @@ describe('leadtap leads show', () => {
     );
   });
 
+  test('lists consumers that were removed after they had received the lead, and the endpoint knows of them', async () => {
+    const { clock, service, run, consumersOf } = await installation();
+    const { poll } = await client(service, 'boss', 'make');
+    const { poll: revoked } = await client(service, 'boss', 'zapier');
+    const [added = 0] = await service.add({ id: 'had' });
+    await poll(`since=${iso(added - 1)}`);
+    await revoked(`since=${iso(added - 1)}`);
+    await service.add({ id: 'waited' });
+    await run('consumers forget make');
+    await service.store.revokeToken('zapier');
+    clock.advance(2 * 86_400_000);
+    const { stdout } = await run('leads show had');
+    expect(stdout).toMatch(/^Consumers {2,}zapier \(user boss\): delivered; its token was revoked$/m);
+    expect(stdout).toMatch(/^ +make \(user boss\): delivered; it was removed on 20\d\d-\d\d-\d\d$/m);
+    const removed = { name: null, userId: 'boss', state: 'delivered' };
+    expect(await consumersOf('had')).toEqual([
+      { tokenId: 'zapier', ...removed },
+      { tokenId: 'make', ...removed },
+    ]);
+    expect((await run('leads show waited')).stdout).toMatch(/^Consumers {2,}none has it or will get it$/m);
+    const headers = { authorization: `Bearer ${await service.token('boss')}` };
+    const response = await fetch(`${service.url}/automation/consumers`, { headers });
+    const { summary } = (await response.json()) as Consumers;
+    expect(summary.message).toBe('Nothing polls at present with your tokens.');
+    expect((await readStatus(service)).summary).toMatch(/^1 lead since Monday/);
+  });
+
   test('lists only consumers that may see the lead', async () => {
     const { service, run, consumersOf } = await installation();
     await service.add(
@@ -67,7 +96,7 @@ describe('leadtap leads show', () => {
       { id: 'north', branchId: 'north' },
       { id: 'sales', departmentId: 'sales' },
     );
-    expect((await run('leads show sales')).stdout).toMatch(/^Consumers {2,}none has polled$/m);
+    expect((await run('leads show sales')).stdout).toMatch(/^Consumers {2,}none has it or will get it$/m);
     for (const userId of ['boss', 'north-lead', 'seller', 'rival']) {
       const { poll } = await client(service, userId, `token of ${userId}`);
       await poll();

@@ -38,7 +38,7 @@ describe('/status.json', () => {
       disk: inject('store') === 'sqlite' ? { freeBytes: 'number', totalBytes: 'number' } : null,
       consumers: {
         ...{ recorded: 'boolean', active: 'number', activeWithoutInterval: 'number' },
-        ...{ stale: 'number', inactive: 'number', subscribed: 'number' },
+        ...{ stale: 'number', inactive: 'number', removed: 'number', subscribed: 'number' },
         problems: Object.fromEntries(CONSUMER_PROBLEMS.map((problem) => [problem, 'number'])),
         ...{ behind: 'number', longestWaitSeconds: 'number' },
         downtime: null,

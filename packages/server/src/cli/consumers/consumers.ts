@@ -110,7 +110,7 @@ const listConsumers = (context: CommandContext, options: ConsumersOptions): Prom
       toRow: (listed) => toRow(listed, hasCompany, now, staleAfterMs),
     });
     if (count > 0 && stale !== undefined) throw new ExitCode(EXIT_CODES.failed);
-    const message = stale === undefined ? 'No token has polled yet.' : 'No consumer is stale.';
+    const message = stale === undefined ? 'There is no consumer.' : 'No consumer is stale.';
     if (count === 0 && !json) await writeLine(context.stderr, message);
   });
 

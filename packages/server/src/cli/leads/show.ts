@@ -7,8 +7,19 @@ import { printable } from '../../lib/escape.ts';
 import { formatDuration } from '../../lib/formats.ts';
 import { isJsonObject } from '../../lib/json.ts';
 import { isAccepted } from '../../status/consumer-hooks.ts';
-import { isStuck, type ListedConsumer, leadHookOf } from '../../status/consumer-states.ts';
-import { findLeadConsumers, type LeadConsumer } from '../../status/lead-states.ts';
+import {
+  type ConsumerSources,
+  isStuck,
+  type ListedConsumer,
+  leadHookOf,
+} from '../../status/consumer-states.ts';
+import {
+  findLeadConsumers,
+  findRemovedReceivers,
+  type LeadConsumer,
+  type RemovedReceiver,
+} from '../../status/lead-states.ts';
+import type { Store } from '../../store/store.ts';
 import { addCommand } from '../command.ts';
 import { consumerSourcesOf, describeConsumer } from '../consumers/sources.ts';
 import { type CommandContext, withStore } from '../context.ts';
@@ -30,6 +41,8 @@ Below the fields, one line for each consumer (a token that polls or has a webhoo
   delivered   the lead, or a newer one, was sent to the consumer
   waiting     neither
   skipped     the consumer has asked for later leads, and this one was not sent to it
+A consumer that was removed, or whose token was revoked, within the last 30 days is listed if it had received the lead;
+the tokenId of a removed webhook is its own id.
 The JSON is the lead as the API has it, with companyId, branchId, departmentId and consumers.`,
     examples: ['leadtap leads show 4711', 'leadtap leads show 4711 --company soleil --json'],
     run: showLead,
@@ -47,21 +60,40 @@ const showLead = (context: CommandContext, { company, json }: ShowOptions, id: s
     const lead = await findLead(store, id, company);
     const now = clock();
     // Positions that are no longer written would be wrong.
-    const consumers = config.consumers
-      ? await findLeadConsumers(await consumerSourcesOf(store, config), lead, now, signal)
+    const found = config.consumers
+      ? await findConsumers(store, await consumerSourcesOf(store, config), lead, now, signal)
       : undefined;
     if (json)
       return writeJson(stdout, {
         ...toJsonLead(lead),
-        ...(consumers && { consumers: consumers.map(toJsonConsumer) }),
+        ...(found && { consumers: found.map(toJsonConsumer) }),
       });
-    return write(stdout, describeLead(lead, consumers && describeConsumers(consumers, lead, now)));
+    return write(stdout, describeLead(lead, found && describeConsumers(found, lead, now)));
   });
 
+/** With the name of its token. */
+type Removed = RemovedReceiver & { readonly name: string | null };
+
+async function findConsumers(
+  store: Store,
+  sources: ConsumerSources,
+  lead: StoredLead,
+  now: number,
+  signal: AbortSignal,
+): Promise<(LeadConsumer | Removed)[]> {
+  const found: (LeadConsumer | Removed)[] = await findLeadConsumers(sources, lead, now, signal);
+  for (const removed of await findRemovedReceivers(sources, lead, now)) {
+    const token = removed.tokenId === null ? undefined : await store.findToken(removed.tokenId);
+    found.push({ ...removed, name: token?.name ?? null });
+  }
+  return found;
+}
+
 /** Outside programs rely on exactly these fields. */
-const toJsonConsumer = ({ listed: { tokenId, name, userId }, state }: LeadConsumer) => ({
-  ...{ tokenId, name, userId, state },
-});
+function toJsonConsumer(consumer: LeadConsumer | Removed) {
+  const { tokenId, name, userId } = 'listed' in consumer ? consumer.listed : consumer;
+  return { tokenId, name, userId, state: 'listed' in consumer ? consumer.state : 'delivered' };
+}
 
 /** The name of a place, and its id. */
 const named = (name: string | null, id: string | null): string =>
@@ -109,21 +141,30 @@ const MAX_SHOWN = 50;
 
 /** One line for each consumer. */
 function describeConsumers(
-  consumers: readonly LeadConsumer[],
+  consumers: readonly (LeadConsumer | Removed)[],
   { lead: { createdAt, automation_created_at: addedAt } }: StoredLead,
   now: number,
 ): string[] {
-  if (consumers.length === 0) return ['none has polled'];
-  const lines = consumers.slice(0, MAX_SHOWN).map(({ listed, ...lead }) => {
+  if (consumers.length === 0) return ['none has it or will get it'];
+  const lines = consumers.slice(0, MAX_SHOWN).map((consumer) => {
+    if (!('listed' in consumer)) return describeRemoved(consumer);
+    const { listed, ...lead } = consumer;
     return `${describeConsumer(listed)}: ${describeState(lead, createdAt)}; ${describeLast(listed, now)}`;
   });
   if (consumers.length > MAX_SHOWN) lines.push(`and ${consumers.length - MAX_SHOWN} more; --json has all`);
   // Only imported history has another `createdAt` than the time at which it was added.
-  if (createdAt !== addedAt && consumers.some(({ state }) => state === 'skipped'))
+  if (createdAt !== addedAt && consumers.some((one) => 'listed' in one && one.state === 'skipped'))
     lines.push(
       'This lead was imported as history. Consumers that had polled later leads before did not get it.',
     );
   return lines;
+}
+
+function describeRemoved({ name, tokenId, userId, removedAt }: Removed): string {
+  const subject = name ?? (tokenId === null ? 'a token without an id' : tokenId);
+  const end =
+    removedAt === null ? 'its token was revoked' : `it was removed on ${toIso(removedAt).slice(0, 10)}`;
+  return `${subject} (user ${userId}): delivered; ${end}`;
 }
 
 function describeLast(listed: ListedConsumer, now: number): string {

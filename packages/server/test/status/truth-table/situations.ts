@@ -485,7 +485,7 @@ export const SITUATIONS: readonly Situation[] = [
       light: 'green',
       summary: 'All 4 leads since Monday reached an automation. The only consumer polls as usual.',
       consumers: { zapier: 'active good' },
-      lead: { zapier: 'skipped' },
+      lead: { make: 'delivered', zapier: 'skipped' },
     },
   },
   {
@@ -793,7 +793,7 @@ export const SITUATIONS: readonly Situation[] = [
     claims: {
       light: 'green',
       consumers: { make: 'active good' },
-      summary: 'No lead yet. The only consumer polls as usual.',
+      summary: 'No new lead of the last 30 days is stored. The only consumer polls as usual.',
       lead: { none: 'there is no such lead' },
     },
   },
@@ -1079,7 +1079,7 @@ export const SITUATIONS: readonly Situation[] = [
       light: 'green',
       summary: 'All 3 leads since Monday reached an automation. The only consumer polls as usual.',
       consumers: { zapier: 'active good' },
-      lead: { zapier: 'skipped' },
+      lead: { make: 'delivered', zapier: 'skipped' },
     },
   },
   {
@@ -1097,7 +1097,7 @@ export const SITUATIONS: readonly Situation[] = [
       light: 'green',
       summary: 'The only lead since Monday reached an automation. The only consumer polls as usual.',
       consumers: { zapier: 'active good' },
-      lead: { zapier: 'skipped' },
+      lead: { north: 'delivered', zapier: 'skipped' },
     },
   },
   {
@@ -1133,6 +1133,7 @@ export const SITUATIONS: readonly Situation[] = [
     claims: {
       light: 'green',
       summary: 'All 2 leads since Monday reached an automation. 1 webhook accepts leads.',
+      lead: { webhook: 'delivered' },
       consumers: { 'zapier →': 'active good' },
     },
   },
@@ -1192,6 +1193,7 @@ export const SITUATIONS: readonly Situation[] = [
     claims: {
       light: 'green',
       summary: 'All 3 leads since Monday reached an automation. The only consumer polls as usual.',
+      lead: { make: 'delivered' },
       consumers: { north: 'active good' },
     },
   },
