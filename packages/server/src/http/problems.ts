@@ -23,7 +23,7 @@ export interface ProblemParts {
   readonly token?: VerifiedToken | undefined;
   /** What an invalid token says that names a key which is not known here. Anybody can have written it. */
   readonly unverifiedToken?: VerifiedToken | undefined;
-  /** The request is kept for the operator. */
+  /** The request is kept for the operator, or will be. */
   readonly isKept?: true;
 }
 
@@ -43,9 +43,9 @@ export class ProblemError extends Error {
     return PROBLEMS[this.code].status;
   }
 
-  /** The same problem of a request that is kept, which a sentence at the end of its `detail` says. */
-  asKept(sentence: string): ProblemError {
-    const detail = `${this.parts.detail ?? PROBLEMS[this.code].detail} ${sentence}`;
+  /** The same problem of a request that is kept, which a sentence at the end of its `detail` says if it is certain. */
+  asKept(sentence?: string): ProblemError {
+    const detail = [this.parts.detail ?? PROBLEMS[this.code].detail, sentence].filter(Boolean).join(' ');
     return new ProblemError(this.code, { ...this.parts, detail, isKept: true });
   }
 }

@@ -1,5 +1,6 @@
 /** Keeps requests that were refused, off the path of the requests: in memory, written in batches. */
 import { hash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { LeadError } from '@leadtap/contract';
 import type { VerifiedToken } from '../accounts/records.ts';
 import { tokenKeyOf } from '../accounts/token-key.ts';
@@ -38,8 +39,10 @@ const FLUSH_MS = 20;
 const REMOVE_MS = 1000;
 /** After a transaction that has failed. */
 const RETRY_MS = 1000;
-/** A database that hangs must not delay the stop. */
-const MAX_CLOSE_MS = 2000;
+/** Longer than a write waits for the lock of the database. One that hangs must not delay the stop. */
+const MAX_WRITE_MS = 2500;
+/** At the stop, when a write has failed. */
+const RETRY_AT_CLOSE_MS = 100;
 /** Of all companies, and of one. What is refused beyond is not kept. */
 const MAX_QUEUED_BYTES = 16 * 1024 * 1024;
 const MAX_QUEUED_BYTES_OF_COMPANY = 4 * 1024 * 1024;
@@ -75,6 +78,10 @@ export class RefusedLeadRecorder {
   /** Writes run one after the other. */
   #lastWrite: Promise<void> = Promise.resolve();
   #hasFailed = false;
+  /** The last write of refused requests has failed. Reads may succeed meanwhile. */
+  #isUnwritable = false;
+  /** The rows of a transaction that is running. */
+  #writing: readonly RefusedLeadWithBody[] = [];
   #isClosed = false;
 
   constructor(store: RefusedLeadStore, options: RefusedLeadOptions) {
@@ -97,9 +104,13 @@ export class RefusedLeadRecorder {
     return this.#options.isOn && !this.#isClosed && (bytes ?? 0) <= MAX_KEPT_BYTES;
   }
 
-  /** Takes the request into the queue. Returns the problem for its response, which says so. */
+  /**
+   * Takes the request into the queue. Returns the problem for its response, which says so, unless the database cannot be written at
+   * present: the request may be lost then.
+   */
   keep(request: SentRequest, problem: ProblemError): ProblemError {
-    return this.#add(request, problem) ? problem.asKept(KEPT_DETAIL) : problem;
+    if (!this.#add(request, problem)) return problem;
+    return problem.asKept(this.#isUnwritable ? undefined : KEPT_DETAIL);
   }
 
   #add({ companyId, token, body, mediaType, idempotencyKey }: SentRequest, problem: ProblemError): boolean {
@@ -166,18 +177,28 @@ export class RefusedLeadRecorder {
     return this.#enqueue(() => this.#writeAll());
   }
 
-  /** Writes once more, and waits for it for 2 seconds at most. */
-  async close(): Promise<void> {
+  /** Writes what is queued, and tries it again for this time. Returns what could not be written. */
+  async close(limitMs = MAX_WRITE_MS): Promise<readonly RefusedLeadWithBody[]> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     clearTimeout(this.#removal);
     clearInterval(this.#pruning);
     let limit: NodeJS.Timeout | undefined;
     const timeout = new Promise<void>((resolve) => {
-      limit = setTimeout(resolve, MAX_CLOSE_MS);
+      limit = setTimeout(resolve, Math.max(limitMs, MAX_WRITE_MS));
     });
-    await Promise.race([this.flush(), timeout]);
+    await Promise.race([this.#writeUntil(performance.now() + limitMs - MAX_WRITE_MS), timeout]);
     clearTimeout(limit);
+    return [...this.#writing, ...[...this.#queued.values()].flatMap((ofCompany) => [...ofCompany.values()])];
+  }
+
+  /** No write begins after this time, but the first. */
+  async #writeUntil(time: number): Promise<void> {
+    await this.flush();
+    while (this.#bytes > 0 && performance.now() < time) {
+      await sleep(RETRY_AT_CLOSE_MS);
+      await this.flush();
+    }
   }
 
   #hasRoomFor(companyId: string, bytes: number): boolean {
@@ -234,11 +255,16 @@ export class RefusedLeadRecorder {
   async #writeBatch(): Promise<void> {
     const refused = this.#takeBatch();
     if (refused.length === 0) return;
+    this.#writing = refused;
     try {
       await this.#store.record(refused);
+      this.#isUnwritable = false;
     } catch (error) {
+      this.#isUnwritable = true;
       for (const one of refused) this.#putBack(one);
       throw error;
+    } finally {
+      this.#writing = [];
     }
   }
 

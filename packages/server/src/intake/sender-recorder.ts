@@ -10,6 +10,7 @@ import { shownNames } from '../leads/shown-names.ts';
 import type { Clock } from '../lib/clock.ts';
 import { dayOf, toDay } from './merge-senders.ts';
 import type { SenderRefusal, SenderStore, SenderSummary } from './sender-store.ts';
+import type { RefusedLead } from './store.ts';
 
 export interface SenderRecorderOptions {
   readonly clock: Clock;
@@ -42,9 +43,13 @@ export interface EndedRequest {
   readonly durationMs?: number;
 }
 
+/** The same request, as often as it was refused. */
+export type LostRequest = Pick<RefusedLead, 'userId' | 'tokenId' | 'lastAt' | 'times'>;
+
 /** The requests of a sender. */
 interface Entry extends TokenEntry {
-  tokenExpiresAt: number | null;
+  /** Undefined: it is not known. */
+  tokenExpiresAt: number | null | undefined;
   source: string | null | undefined;
   lastRequestAt: number;
   lastAcceptedAt: number | null;
@@ -120,6 +125,20 @@ export class SenderRecorder {
     }
   }
 
+  /** Refused requests that were to be kept are lost. */
+  recordLost({ userId, tokenId, lastAt, times }: LostRequest): void {
+    const entry = this.#batches.entryOf({ userId, ...(tokenId !== null && { tokenId }) });
+    if (!entry) return;
+    entry.lastRequestAt = Math.max(entry.lastRequestAt, lastAt);
+    entry.lastUnkeptAt = Math.max(entry.lastUnkeptAt ?? 0, lastAt);
+    hourEntryOf(entry, lastAt).unkept += times;
+  }
+
+  /** The number of senders that are not written. */
+  get size(): number {
+    return this.#batches.size;
+  }
+
   /** Writes what has been recorded. Does not reject: a database that fails loses bookkeeping, never a lead. */
   flush(): Promise<void> {
     return this.#batches.flush();
@@ -140,7 +159,7 @@ const createEntry = ({ userId, tokenId }: TokenKey, mustBeIssued: boolean): Entr
   userId,
   tokenId,
   mustBeIssued,
-  tokenExpiresAt: null,
+  tokenExpiresAt: undefined,
   source: undefined,
   lastRequestAt: 0,
   lastAcceptedAt: null,
@@ -180,7 +199,7 @@ const toSummary = ({ hours, ...entry }: Entry, writtenAt: number): SenderSummary
   writtenAt,
   // Hours of a day are added up when they are stored.
   days: [...hours]
-    .filter(([, { accepted, refused, replaced }]) => accepted + refused + replaced > 0)
+    .filter(([, { accepted, refused, unkept, replaced }]) => accepted + refused + unkept + replaced > 0)
     .map(([hour, { accepted, refused, unkept, replaced }]) =>
       toDay(dayOf(hour * HOUR_MS), accepted, refused, unkept, replaced),
     ),

@@ -41,58 +41,112 @@ it('with a full queue, an answer does not say that the request is kept', async (
 
 const BODY = Buffer.from('{"mail":"ada@example.com"}');
 
+/** A store that fails while `isDown`, and a recorder that keeps requests in it. */
+function failingStore() {
+  const written: (readonly RefusedLeadWithBody[])[] = [];
+  const warnings: string[] = [];
+  const state = { isDown: true };
+  const store: RefusedLeadStore = {
+    record: async (rows) => {
+      if (state.isDown) throw new Error('the disk is full');
+      written.push(rows);
+    },
+    ...{
+      isEmpty: async () => true,
+      removeAccepted: async () => 0,
+      prune: async () => 0,
+      remove: async () => 0,
+    },
+    ...{ list: async () => [], find: async () => undefined, summarize: async () => [] },
+  };
+  const recorder = new RefusedLeadRecorder(store, {
+    ...{ clock: Date.now, createId: String, isOn: true },
+    log: { warn: (_, message) => warnings.push(message) },
+  });
+  const requestOf = (tokenId: string, body = BODY) => ({
+    ...{ companyId: 'acme', token: { userId: 'boss', tokenId }, body },
+    ...{ mediaType: 'application/json', idempotencyKey: undefined },
+  });
+  /** Whether the answer says that it is kept. */
+  const keep = (tokenId: string): boolean => {
+    const { parts } = recorder.keep(requestOf(tokenId), new ProblemError('invalid-lead'));
+    expect(parts.isKept, 'it is in the queue').toBe(true);
+    return parts.detail?.endsWith(KEPT_DETAIL) === true;
+  };
+  return { recorder, written, warnings, state, keep, requestOf };
+}
+
+const tokensOf = (rows: readonly RefusedLeadWithBody[]) =>
+  rows.map(({ tokenId, times }) => [tokenId, times]).sort();
+
 it('a transaction that has failed is tried again after a second, with what was refused meanwhile', async () => {
   vi.useFakeTimers();
   try {
-    const written: (readonly RefusedLeadWithBody[])[] = [];
-    const warnings: string[] = [];
-    let isDown = true;
-    const store: RefusedLeadStore = {
-      record: async (rows) => {
-        if (isDown) throw new Error('the disk is full');
-        written.push(rows);
-      },
-      ...{
-        isEmpty: async () => false,
-        removeAccepted: async () => 0,
-        prune: async () => 0,
-        remove: async () => 0,
-      },
-      ...{ list: async () => [], find: async () => undefined, summarize: async () => [] },
-    };
-    const recorder = new RefusedLeadRecorder(store, {
-      ...{ clock: Date.now, createId: String, isOn: true },
-      log: { warn: (_, message) => warnings.push(message) },
-    });
-    const keep = (tokenId: string) =>
-      recorder.keep(
-        {
-          ...{ companyId: 'acme', token: { userId: 'boss', tokenId }, body: BODY },
-          ...{ mediaType: 'application/json', idempotencyKey: undefined },
-        },
-        new ProblemError('invalid-lead'),
-      );
-    keep('web');
+    const { written, warnings, state, keep } = failingStore();
+    expect(keep('web')).toBe(true);
     await vi.advanceTimersByTimeAsync(500);
-    keep('web');
-    keep('other');
+    expect([keep('web'), keep('other')], 'it may be lost').toEqual([false, false]);
     await vi.advanceTimersByTimeAsync(5000);
     expect(written).toEqual([]);
     expect(warnings, 'one line until it succeeds').toHaveLength(1);
-    isDown = false;
+    state.isDown = false;
     await vi.advanceTimersByTimeAsync(1000);
-    expect(
-      written
-        .flat()
-        .map(({ tokenId, times }) => [tokenId, times])
-        .sort(),
-    ).toEqual([
+    expect(tokensOf(written.flat())).toEqual([
       ['other', 1],
       ['web', 2],
     ]);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(written).toHaveLength(1);
+    expect(keep('web'), 'it can be written again').toBe(true);
   } finally {
     vi.useRealTimers();
   }
+});
+
+it('while requests cannot be written, reads that succeed do not make answers say that they are kept', async () => {
+  const { recorder, keep, requestOf } = failingStore();
+  keep('web');
+  await recorder.flush();
+  recorder.noteAccepted(requestOf('other', Buffer.from('{"firstName":"Ben"}')));
+  await recorder.flush();
+  expect(keep('web')).toBe(false);
+});
+
+it('the end waits until what is queued can be written, and returns what is lost', async () => {
+  const later = failingStore();
+  later.keep('web');
+  const closed = later.recorder.close(60_000);
+  await later.recorder.flush();
+  expect(later.warnings).toHaveLength(1);
+  later.state.isDown = false;
+  expect(await closed).toEqual([]);
+  expect(tokensOf(later.written.flat())).toEqual([['web', 1]]);
+
+  const never = failingStore();
+  for (const name of ['web', 'web', 'other']) never.keep(name);
+  expect(tokensOf(await never.recorder.close(0))).toEqual([
+    ['other', 1],
+    ['web', 2],
+  ]);
+});
+
+it('what is lost at the stop is an error in the log, and counts as not kept', async () => {
+  const lines: string[] = [];
+  const test = await startIntake({ logTo: { write: (line) => lines.push(line) } });
+  vi.spyOn(test.store.refusedLeads, 'record').mockRejectedValue(new Error('the disk is full'));
+  const { refusedLeads } = test.service;
+  const close = refusedLeads.close.bind(refusedLeads);
+  vi.spyOn(refusedLeads, 'close').mockImplementation(() => close(0));
+  for (let count = 0; count < 2; count += 1)
+    expect((await sendBody(test, '{"mail":"ada@example.com"}')).status).toBe(422);
+  await test.stop();
+  const errors = lines.filter((line) => line.includes('"level":"error"'));
+  expect(errors.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+    { lostRequests: 2, areCountsLost: false },
+  ]);
+  expect(lines.join('')).not.toContain('ada@');
+  const restarted = await startIntake({ beside: test });
+  const [sender] = await restarted.store.senders.list({ limit: 9, now: Date.now() });
+  expect(sender?.days).toEqual([[expect.any(String), 0, 2, 2]]);
+  expect(await restarted.store.refusedLeads.list({ limit: 9 })).toEqual([]);
 });

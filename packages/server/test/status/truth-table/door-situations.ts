@@ -1,6 +1,6 @@
 /** Requests that send leads and are refused, and parts of the service that are switched off. */
 import { hash } from 'node:crypto';
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import type { Situation } from './situations.ts';
 import { DAY_MS, HOUR_MS, type World } from './world.ts';
 
@@ -241,6 +241,32 @@ export const DOOR_SITUATIONS: readonly Situation[] = [
       alerts: [
         'error: form (user boss): 1 request was refused 0 s ago, with 422 invalid-lead: vorname.',
         'error: form (user boss): 1 request was refused more than 30 days ago and not accepted, the last one was deleted 14 min ago.',
+      ],
+    },
+  },
+  {
+    name: 'refused at the door: the request cannot be written until the stop',
+    async setUp(world) {
+      const make = await world.established('make');
+      const { store, service } = world.service;
+      vi.spyOn(store.refusedLeads, 'record').mockRejectedValue(new Error('the disk is full'));
+      const close = service.refusedLeads.close.bind(service.refusedLeads);
+      vi.spyOn(service.refusedLeads, 'close').mockImplementation(() => close(0));
+      await postRefused(world);
+      await make.polls(2);
+      await world.restart(1000);
+      await make.polls(1);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      summary:
+        'form (user boss): 1 request was refused and is not kept, the last one 2 min 1 s ago, with 422 invalid-lead: vorname.',
+      problems: ['leads-refused error'],
+      consumers: { make: 'active good' },
+      senders: { form: 'error: 0 accepted, 1 refused: invalid-lead vorname' },
+      alerts: [
+        'error: form (user boss): 1 request was refused and is not kept, the last one 2 min 1 s ago, with 422 invalid-lead: vorname.',
       ],
     },
   },
