@@ -3,6 +3,7 @@ import type { LeadError } from '@leadtap/contract';
 import { ProblemError } from '../http/problems.ts';
 import type { PollingUser } from '../leads/access.ts';
 import { createLeadTimes } from '../leads/lead-times.ts';
+import { isOtherPerson } from '../leads/other-person.ts';
 import type { LeadInput, LeadScope } from '../leads/record.ts';
 import type { LeadStore, WrittenLead } from '../leads/store.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -12,7 +13,7 @@ import { parseContent } from './content.ts';
 import type { IdempotentRequest, RefusedLeadWithBody, WriteAllOutcome } from './store.ts';
 
 export interface AcceptOptions {
-  readonly store: ReceiveOptions['store'] & Pick<LeadStore, 'planLeads'>;
+  readonly store: ReceiveOptions['store'] & Pick<LeadStore, 'planLeads' | 'findLeads'>;
   /** The user of the request, as it is now. */
   readonly user: PollingUser;
   readonly clock: Clock;
@@ -33,6 +34,10 @@ export type AcceptOutcome =
   | { readonly kind: 'written-before' }
   | { readonly kind: 'refused'; readonly message: string; readonly errors: readonly LeadError[] };
 
+const NOT_VALID = 'at least one lead is not valid';
+const OTHER_PERSON =
+  'is the id of a lead of another person, which would be replaced; keep both with --map id=customFields.id';
+
 /** All or nothing. The ids of leads without one derive from the id of the row, so that nothing is added twice. */
 export async function acceptRefused(
   refused: RefusedLeadWithBody,
@@ -44,6 +49,7 @@ export async function acceptRefused(
     findPlacementProblems: options.store.findPlacementProblems,
     writeAllLeads: async (given, scope, sender, request) => {
       leads.splice(0, leads.length, ...given);
+      await requireSamePersons(options.store, given);
       if (!dryRun) return options.store.writeAllLeads(given, scope, sender, request);
       return planAll(options.store, given, scope, request);
     },
@@ -63,7 +69,7 @@ export async function acceptRefused(
     if (outcome.kind === 'written') return { kind: 'accepted', results: outcome.results, leads };
     const [message, errors] =
       outcome.kind === 'invalid'
-        ? ['at least one lead is not valid', outcome.errors]
+        ? [NOT_VALID, outcome.errors]
         : ['the user has changed meanwhile; run the command again', []];
     return { kind: 'refused', message, errors };
   } catch (error) {
@@ -71,6 +77,19 @@ export async function acceptRefused(
     const errors = error.parts.errors?.flatMap((one) => ('index' in one ? [one] : [])) ?? [];
     return { kind: 'refused', message: error.parts.detail ?? error.message, errors };
   }
+}
+
+/** Throws 422. A sender may use one `id` for all, and who was refused would replace each other. */
+async function requireSamePersons(store: AcceptOptions['store'], leads: readonly LeadInput[]): Promise<void> {
+  const errors: LeadError[] = [];
+  for (const [index, { id, companyId, fields }] of leads.entries()) {
+    const [stored] = id === undefined ? [] : await store.findLeads(id, companyId);
+    if (!stored) continue;
+    const { email, phone1, phone2, firstName: first_name, lastName: last_name } = stored.lead;
+    if (isOtherPerson({ email, phone1, phone2, first_name, last_name }, fields))
+      errors.push({ index, field: 'id', detail: OTHER_PERSON });
+  }
+  if (errors.length > 0) throw new ProblemError('invalid-lead', { detail: NOT_VALID, errors });
 }
 
 /** What `writeAllLeads` would return. */
