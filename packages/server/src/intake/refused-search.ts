@@ -144,16 +144,18 @@ export function createContactMatcher(contact: Contact): (body: SearchableBody) =
   const emails = new Set(contact.emails.map(normalizeEmail));
   const phones = new Set(contact.phones.map(normalizePhone));
   const lengths = [...new Set([...phones].map(({ length }) => length))];
-  const containsPhone = (digits: string): boolean =>
-    lengths.some((length) => {
-      for (let start = 0; start + length <= digits.length; start += 1)
-        if (phones.has(digits.slice(start, start + length))) return true;
-      return false;
+  /** Not if another digit follows at once: that is a longer number, of somebody else. */
+  const containsPhone = (text: string): boolean => {
+    let digits = '';
+    return (text.match(/\d+/g) ?? []).some((run) => {
+      digits += run;
+      return lengths.some((length) => phones.has(digits.slice(-length)));
     });
+  };
   const hasPhone = (text: string, numbers: RegExp): boolean =>
     lengths.length > 0 &&
     (text.match(numbers) ?? []).some(
-      (found) => containsPhone(found.replace(/\D/g, '')) || containsPhone(normalizePhone(found)),
+      (found) => containsPhone(found) || containsPhone(found.replace(/\( *0 *\)/g, ' ')),
     );
   return ({ values, texts, source }) =>
     values.some(({ text }) => emails.has(normalizeEmail(text)) || phones.has(normalizePhone(text))) ||

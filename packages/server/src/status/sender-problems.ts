@@ -165,9 +165,9 @@ function hintOf(sender: SenderStatus, code: ProblemCode, fields: readonly string
   switch (code) {
     case 'token-missing':
       return {
-        fix: 'Its token is in the address: set `LEADTAP_INTAKE=urls` and start the service again, or let the sender send it in the header `Authorization`, after `Bearer` and a space.',
+        fix: 'Its token is in the address, or in the header `Authorization` without `Bearer` and a space before it: correct it in the sender, or for tokens in addresses set `LEADTAP_INTAKE=urls` and start the service again.',
         userFix:
-          'Its token is in the address: send it in the header `Authorization`, after `Bearer` and a space, or ask the operator to accept tokens in addresses.',
+          'Its token is in the address, or in the header `Authorization` without `Bearer` and a space before it: correct it in the sender, or ask the operator to accept tokens in addresses.',
       };
     case 'method-not-allowed':
       return both(`Its method or its address is wrong. ${SEND_WITH_POST}`);

@@ -275,7 +275,7 @@ describe('what the status page tells to do', () => {
     const { problems } = diagnose(withSender(refused('token-missing', [])));
     const fix = problems.find(({ kind }) => kind === 'leads-refused')?.fix;
     expect(fix).toMatch(
-      /^Its token is in the address: set `LEADTAP_INTAKE=urls` and start the service again, or/,
+      /^Its token is in the address, or .+ set `LEADTAP_INTAKE=urls` and start the service again\./,
     );
   });
 
