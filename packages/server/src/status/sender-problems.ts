@@ -241,7 +241,7 @@ function fieldsHint({ source }: SenderStatus, fields: readonly string[]): string
   const places = fields.filter((field) => PLACES.includes(field));
   const hints = [
     unknown.length > 0 && source === null
-      ? `Leadtap has no field ${listFields(unknown)}: rename it in the sender${suggestionFor(unknown)}, or send it in \`customFields\`.`
+      ? `Leadtap has no field ${listFields(unknown)}: ${renaming(unknown)}.`
       : undefined,
     fields.includes(OTHER_NAME) && source === null
       ? 'A name in the body is no field and may be a value, so it is not shown: correct it in the sender.'
@@ -258,32 +258,48 @@ function fieldsHint({ source }: SenderStatus, fields: readonly string[]): string
   return hints.join(' ') || 'The body is not 1 to 1,000 leads with content: correct what the sender sends.';
 }
 
-function suggestionFor([first = '']: readonly string[]): string {
-  const field = fieldOfName(first);
-  return field === undefined ? '' : ` to \`${field}\``;
+/** `rename it in the sender to \`firstName\`` */
+function renaming(unknown: readonly string[]): string {
+  const [first = ''] = unknown;
+  if (unknown.length === 1) {
+    const field = fieldOfName(first);
+    return `rename it in the sender${field === undefined ? '' : ` to \`${field}\``}, or send it in \`customFields\``;
+  }
+  const known = unknown.slice(0, MAX_FIELDS).flatMap((name) => {
+    const field = fieldOfName(name);
+    return field === undefined ? [] : [`${inSentence(name)} to \`${field}\``];
+  });
+  const names = known.length === 0 ? '' : ` (${known.join(', ')})`;
+  return `rename them in the sender${names}, or send them in \`customFields\``;
 }
 
 function keptFixes({ tokenId }: SenderStatus, refused: SenderRefused): string[] {
   const { kept, code, fields } = refused;
   if (kept === 0) return [];
-  const maps =
-    code === 'invalid-lead'
-      ? fields
-          .filter((name) => !isLeadField(name))
-          .slice(0, 1)
-          .map(mapOf)
-      : [];
-  if (code === 'no-contact') maps.push('QUESTION=email');
-  const map = maps.map((one) => ` --map ${one}`).join('');
-  const accept = `leadtap leads refused accept --all --sender ${inCommand(tokenId ?? 'ID', 'ID')}${map}`;
   const them = kept === 1 ? 'it' : 'them';
-  return [`${areKept(refused)}: \`leadtap leads refused list\` shows ${them}, \`${accept}\` stores ${them}.`];
+  const shown = `${areKept(refused)}: \`leadtap leads refused list\` shows ${them}`;
+  const all = `--all --sender ${inCommand(tokenId ?? 'ID', 'ID')}`;
+  const maps = code === 'no-contact' ? ['QUESTION=email'] : mapsOf(fields);
+  if (code === 'invalid-lead' && maps.length === 0)
+    return [
+      `${shown}, \`leadtap leads refused show ID\` a body, \`leadtap leads refused delete ${all}\` deletes ${them}.`,
+    ];
+  const isSure = code !== 'invalid-lead' && code !== 'no-contact';
+  const map = isSure ? '' : maps.map((one) => ` --map ${one}`).join('');
+  const what = isSure ? them : kept === 1 ? 'it if it is valid then' : 'those that are valid then';
+  return [`${shown}, \`leadtap leads refused accept ${all}${map}\` stores ${what}.`];
 }
 
-function mapOf(name: string): string {
-  if (name === OTHER_NAME) return 'NAME=email';
-  return inCommand(`${name}=${fieldOfName(name) ?? `${CUSTOM_FIELD_PREFIX}${name}`}`, 'NAME=FIELD');
-}
+/** A value that is not valid is kept as a custom field. */
+const mapsOf = (fields: readonly string[]): readonly string[] =>
+  fields
+    .filter((name) => !name.startsWith(CUSTOM_FIELD_PREFIX))
+    .slice(0, MAX_FIELDS)
+    .map((name) => {
+      if (name === OTHER_NAME) return 'NAME=email';
+      const field = isLeadField(name) ? undefined : fieldOfName(name);
+      return inCommand(`${name}=${field ?? `${CUSTOM_FIELD_PREFIX}${name}`}`, 'NAME=FIELD');
+    });
 
 /** With the same scope and source as before. */
 function issueCommand({ userId, name, source }: SenderStatus, map = ''): string {
