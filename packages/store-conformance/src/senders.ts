@@ -202,6 +202,8 @@ export const senderChecks = [
         scopes: ['leads:write' as const],
       };
       await store.recordTokens([
+        { ...issued, id: 'old', name: 'Renewed' },
+        { ...issued, id: 'new', name: 'Renewed' },
         { ...issued, id: 'form a', name: 'Form A' },
         { ...issued, id: 'form b', name: 'Form B' },
       ]);
@@ -212,6 +214,8 @@ export const senderChecks = [
         requests('boss', 'other', { source: 'typeform' }),
         requests('boss', 'form a', { source: 'tally' }),
         requests('boss', 'form b', { source: 'tally', ...later }),
+        requests('boss', 'no name', { source: 'tally' }),
+        requests('boss', 'no name either', { source: 'tally', ...later }),
         requests('seller', 'of another user', { source: 'tally' }),
       ]);
       const found = await senders.list(query());

@@ -4,7 +4,7 @@ import { TokenBatches } from '../accounts/token-batches.ts';
 import { storableExpiry } from '../accounts/token-key.ts';
 import type { LeadScope } from '../leads/record.ts';
 import { laterOf, MIN_TIME } from '../lib/clock.ts';
-import type { EndedPoll, PollFacts, PollRecorder } from '../poll/store.ts';
+import type { EndedPoll, PollFacts, PollPage, PollRecorder } from '../poll/store.ts';
 import { addPollAttempt, addRefusal, NO_ATTEMPTS, type PollAttempts } from './poll-attempts.ts';
 import { isSameScope } from './scopes.ts';
 import {
@@ -127,11 +127,12 @@ export class ConsumerRecorder implements PollRecorder {
     );
   }
 
-  recordWait(token: VerifiedToken, at: number, until: number): void {
+  recordWait(token: VerifiedToken, at: number, until: number, page: WaitingPage): void {
     const entry = this.#batches.entryOf(token);
     if (!entry) return;
     repoll(entry, token, at);
     entry.heldUntil = laterOf(entry.heldUntil, until);
+    confirm(entry, page, 0);
   }
 
   /** Writes what has been recorded. Does not reject: a database that fails loses bookkeeping, never a poll. */
@@ -208,13 +209,17 @@ function toSummary(entry: Entry, writtenAt: number): PollSummary {
   };
 }
 
-function addPage(
-  entry: Entry,
-  { scope, since, readAt, leads, isFull, isSent }: NonNullable<EndedPoll['page']>,
-): void {
+type WaitingPage = Pick<PollPage, 'scope' | 'since' | 'readAt'>;
+
+function confirm(entry: Entry, { scope, since, readAt }: WaitingPage, count: number): void {
   if (entry.scope !== scope) setScope(entry, scope);
   if (since !== undefined && since >= MIN_TIME)
-    entry.confirmedThrough = laterOf(entry.confirmedThrough, confirmedBy(since, readAt, leads.count));
+    entry.confirmedThrough = laterOf(entry.confirmedThrough, confirmedBy(since, readAt, count));
+}
+
+function addPage(entry: Entry, page: PollPage): void {
+  const { scope, since, leads, isFull, isSent } = page;
+  confirm(entry, page, leads.count);
   if (!isSent || leads.first === undefined || leads.last === undefined) return;
   const newest = since === undefined ? leads.first : leads.last;
   entry.deliveredThrough = laterOf(entry.deliveredThrough, newest);

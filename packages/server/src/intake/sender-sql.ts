@@ -95,11 +95,11 @@ const HAS_COMPANY = `(s.company_id = '${UNKNOWN_COMPANY}'
 /** Of a user who was removed: while what it sends is refused. */
 const IS_LISTED = `coalesce(${IS_OF_COMPANY}, ${HAS_COMPANY}
   AND s.last_unkept_at >= leadtap.from_ms(CAST($1 AS bigint) - ${UNKEPT_MS}))`;
-/** A new token of a sender has the name of the old one. Two forms of a user have two names. */
+/** A new token of a sender has the name of the old one. Two forms of a user have two names, or none. */
 const IS_REPLACED = `EXISTS (
   SELECT 1 FROM leadtap.senders AS o LEFT JOIN leadtap.issued_tokens AS n ON n.id = o.token_id AND n.user_id = o.user_id
    WHERE o.user_id = s.user_id AND o.token_id <> s.token_id AND coalesce(o.source, '') = coalesce(s.source, '')
-     AND coalesce(n.name, '') = coalesce(t.name, '') AND o.last_accepted_at > s.last_request_at)`;
+     AND n.name = t.name AND o.last_accepted_at > s.last_request_at)`;
 
 const SELECTIONS = {
   all: IS_LISTED,

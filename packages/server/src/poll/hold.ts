@@ -84,7 +84,7 @@ export function createHold(changes: ChangeSource, options: HoldOptions): HoldIfP
       if (maxWaiting > 0) headers.push('connection', 'close');
       return page;
     }
-    recordWait(exchange, token, waitS);
+    recordWait(exchange, first, waitS);
     onceClosed(request, response, () => {
       if (!response.writableEnded) heldPolls.disconnect(held);
     });
@@ -110,10 +110,12 @@ export function createHold(changes: ChangeSource, options: HoldOptions): HoldIfP
     }
   }
 
-  function recordWait(exchange: Exchange, token: VerifiedToken, waitS: number): void {
+  function recordWait(exchange: Exchange, { token, page, since }: FirstPoll, waitS: number): void {
     const now = clock();
+    const { scope, readAt } = page;
     try {
-      if (!isConsoleRequest(exchange.request)) recorder?.recordWait(token, now, now + waitS * 1000);
+      if (!isConsoleRequest(exchange.request))
+        recorder?.recordWait(token, now, now + waitS * 1000, { scope, since, readAt });
     } catch (error) {
       // A recorder that throws must not fail the request.
       exchange.log.error({ err: error }, 'the recorder of polls has thrown an error');

@@ -115,25 +115,32 @@ export interface EndedPoll extends PollFacts {
   readonly at: number;
   readonly status: number;
   /** The page that answered it; absent if a check failed or the page could not be read. */
-  readonly page?: {
-    readonly scope: LeadScope;
-    readonly since: number | undefined;
-    readonly readAt: number;
-    readonly leads: Pick<RenderedLeads, 'count' | 'first' | 'last' | 'createdAt'>;
-    /** It has as many leads as it may: there may be further ones. */
-    readonly isFull: boolean;
-    /** The client got the whole body. */
-    readonly isSent: boolean;
-    /** The client disconnected before it got the whole body. A HEAD and a 304 have none. */
-    readonly isInterrupted: boolean;
-  };
+  readonly page?: PollPage;
+}
+
+export interface PollPage {
+  readonly scope: LeadScope;
+  readonly since: number | undefined;
+  readonly readAt: number;
+  readonly leads: Pick<RenderedLeads, 'count' | 'first' | 'last' | 'createdAt'>;
+  /** It has as many leads as it may: there may be further ones. */
+  readonly isFull: boolean;
+  /** The client got the whole body. */
+  readonly isSent: boolean;
+  /** The client disconnected before it got the whole body. A HEAD and a 304 have none. */
+  readonly isInterrupted: boolean;
 }
 
 /** Receives the polls of the endpoint. */
 export interface PollRecorder {
   recordPoll(token: VerifiedToken, poll: EndedPoll): void;
-  /** The poll waits for a lead until this time at most. */
-  recordWait(token: VerifiedToken, at: number, until: number): void;
+  /** The poll waits for a lead until this time at most. It confirms what came before its empty page, also if its client disconnects. */
+  recordWait(
+    token: VerifiedToken,
+    at: number,
+    until: number,
+    page: Pick<PollPage, 'scope' | 'since' | 'readAt'>,
+  ): void;
   /** A poll was refused with 401. The signature of the token may be invalid: it counts only if the token was issued here. */
   recordRefusedToken(token: VerifiedToken, at: number, facts?: PollFacts): void;
   /** A poll was refused with 503: perhaps the database is unreachable. */

@@ -25,6 +25,23 @@ it('a consumer that waits for a lead is active for the whole wait, and stale aft
   expect(await position(clock())).toMatchObject({ polls: 122, deliveredThrough: added });
 });
 
+it('a consumer whose client disconnects while it waits has confirmed what it asked to follow', async () => {
+  const service = await startService();
+  const { poll, position } = await client(service, 'boss', 'n8n');
+  const [first = 0] = await service.add({});
+  await poll('');
+  for (const _ of [1, 2]) {
+    const disconnect = new AbortController();
+    const init = { headers: { prefer: 'wait=50' }, signal: disconnect.signal };
+    const held = poll(`since=${iso(first)}`, init);
+    await untilHeld(service);
+    disconnect.abort();
+    await expect(held).rejects.toThrow();
+    await untilHeld(service, 0);
+  }
+  expect(await position()).toMatchObject({ confirmedThrough: first, deliveredThrough: first, gaps: [] });
+});
+
 it('a consumer whose poll finds no free place is not recorded as one that waits', async () => {
   const service = await startService({ env: { LEADTAP_MAX_WAITING: '0' } });
   const { poll, position } = await client(service, 'boss', 'n8n');
