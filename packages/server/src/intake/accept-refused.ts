@@ -35,8 +35,7 @@ export type AcceptOutcome =
   | { readonly kind: 'refused'; readonly message: string; readonly errors: readonly LeadError[] };
 
 const NOT_VALID = 'at least one lead is not valid';
-const OTHER_PERSON =
-  'is the id of a lead of another person, which would be replaced; keep both with --map id=customFields.id';
+const KEEP_BOTH = ', which would be replaced; keep both with --map id=customFields.id, or delete the request';
 
 /** All or nothing. The ids of leads without one derive from the id of the row, so that nothing is added twice. */
 export async function acceptRefused(
@@ -49,9 +48,11 @@ export async function acceptRefused(
     findPlacementProblems: options.store.findPlacementProblems,
     writeAllLeads: async (given, scope, sender, request) => {
       leads.splice(0, leads.length, ...given);
-      await requireSamePersons(options.store, given);
-      if (!dryRun) return options.store.writeAllLeads(given, scope, sender, request);
-      return planAll(options.store, given, scope, request);
+      const planned = await planAll(options.store, given, scope, request);
+      if (planned.kind === 'written') await requireUnchanged(options.store, given, refused.lastAt);
+      return dryRun || planned.kind === 'key-reused'
+        ? planned
+        : options.store.writeAllLeads(given, scope, sender, request);
     },
   };
   const times = createLeadTimes({ timeZone: refused.timeZone ?? options.timeZone });
@@ -79,15 +80,24 @@ export async function acceptRefused(
   }
 }
 
-/** Throws 422. A sender may use one `id` for all, and who was refused would replace each other. */
-async function requireSamePersons(store: AcceptOptions['store'], leads: readonly LeadInput[]): Promise<void> {
+/**
+ * Throws 422 if a lead would replace later values, or another person: a sender may use one `id` for all, and those who were refused
+ * would replace each other.
+ */
+async function requireUnchanged(
+  store: AcceptOptions['store'],
+  leads: readonly LeadInput[],
+  refusedAt: number,
+): Promise<void> {
   const errors: LeadError[] = [];
   for (const [index, { id, companyId, fields }] of leads.entries()) {
     const [stored] = id === undefined ? [] : await store.findLeads(id, companyId);
     if (!stored) continue;
     const { email, phone1, phone2, firstName: first_name, lastName: last_name } = stored.lead;
     if (isOtherPerson({ email, phone1, phone2, first_name, last_name }, fields))
-      errors.push({ index, field: 'id', detail: OTHER_PERSON });
+      errors.push({ index, field: 'id', detail: `is the id of a lead of another person${KEEP_BOTH}` });
+    else if (stored.lead.updatedAt > refusedAt)
+      errors.push({ index, field: 'id', detail: `is the id of a lead that was changed since${KEEP_BOTH}` });
   }
   if (errors.length > 0) throw new ProblemError('invalid-lead', { detail: NOT_VALID, errors });
 }

@@ -144,12 +144,16 @@ export function createContactMatcher(contact: Contact): (body: SearchableBody) =
   const emails = new Set(contact.emails.map(normalizeEmail));
   const phones = new Set(contact.phones.map(normalizePhone));
   const lengths = [...new Set([...phones].map(({ length }) => length))];
-  /** Not if another digit follows at once: that is a longer number, of somebody else. */
+  /** Not if another digit is next to it, except for a leading 00: that is a longer number, of somebody else. */
   const containsPhone = (text: string): boolean => {
     let digits = '';
+    const starts = new Set<number>();
     return (text.match(/\d+/g) ?? []).some((run) => {
+      starts.add(digits.length).add(digits.length + (run.startsWith('00') ? 2 : 0));
       digits += run;
-      return lengths.some((length) => phones.has(digits.slice(-length)));
+      return lengths.some(
+        (length) => starts.has(digits.length - length) && phones.has(digits.slice(-length)),
+      );
     });
   };
   const hasPhone = (text: string, numbers: RegExp): boolean =>

@@ -23,12 +23,16 @@ const CODES: readonly ProblemCode[] = [
   'token-missing',
   'token-invalid',
 ];
+const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 /** A client chooses how many it sends. */
 const MAX_TOKENS = 2;
 
 /** The tokens in the address, of senders that cannot set a header. */
 export const urlTokensOf = ({ url }: IncomingMessage): string[] =>
   new URLSearchParams(searchOf(url)).getAll('access_token');
+
+/** Also after `Token`, in quotes, or after `Bearer` in the address. */
+const tokensIn = (text: string): string[] => text.split(/[^\w.-]+/).filter((part) => JWT.test(part));
 
 /**
  * After the answer, which does not depend on the token: no failure is counted for the address, and no more is done than for a token
@@ -44,8 +48,8 @@ export function createUnidentifiedRecorder({
     if (!problem || !CODES.includes(problem.code) || isConsoleRequest(request)) return;
     const { authorization: headers = [] } = request.headersDistinct;
     const isInUrl = headers.length === 0;
-    if (isInUrl && problem.code === 'token-missing') return;
-    const tokens = isInUrl ? urlTokensOf(request) : headers.map((text) => text.replace(/^bearer\s+/i, ''));
+    const texts = isInUrl ? urlTokensOf(request) : headers;
+    const tokens = texts.flatMap(tokensIn);
     for (const text of tokens.slice(0, MAX_TOKENS)) {
       const token = await findVerified(verifyToken, text);
       if (!token) continue;

@@ -152,7 +152,7 @@ const both = (fix: string): Hint => ({ fix, userFix: fix });
 
 const SEND_WITH_POST =
   'Leads are sent with `POST` to `{base_url}/leads`, without a slash at the end: correct it in the sender.';
-const SWITCH_ON = 'Set `LEADTAP_INTAKE=on`, and start the service again.';
+const SWITCH_ON = 'Set `LEADTAP_INTAKE=on`, or `urls` for tokens in addresses, and start the service again.';
 const ASK_TO_SWITCH_ON = 'Ask the operator to switch the intake on.';
 const NOT_ACCEPTED =
   'The key that signed its token was removed, or the token is in the address and may also read leads, or does not follow `Bearer` and one space.';

@@ -177,6 +177,22 @@ describe('accept', () => {
     expect(await kept()).toEqual([]);
   });
 
+  test('refuses a lead that was changed since', async () => {
+    const { run, leads, kept, inStore } = await terminalWith(
+      refused(1, '{"id":"web-7","firstName":"Ada","mail":"old@example.com"}'),
+    );
+    await inStore((store) =>
+      store.writeLeads([
+        { companyId: 'acme', id: 'web-7', fields: { firstName: 'Ada', email: 'new@example.com' } },
+      ]),
+    );
+    const some = await run('leads refused accept --all --map mail=email');
+    expect(some).toMatchObject({ code: 1, stdout: '0 requests accepted: 0 leads\n' });
+    expect(some.stderr).toContain('lead 0: id is the id of a lead that was changed since');
+    expect(await leads()).toMatchObject([{ lead: { email: 'new@example.com' } }]);
+    expect(await kept()).toHaveLength(1);
+  });
+
   test('places the leads where the user is now, and refuses what lies outside', async () => {
     const { run, leads, inStore } = await terminalWith(
       refused(1, '{"firstName":"Ada"}', { userId: 'seller', tokenId: null }),
@@ -192,6 +208,7 @@ describe('accept', () => {
   });
 
   const SELLER = { userId: 'seller', tokenId: null };
+  const LATER = { lastAt: Date.UTC(2100, 0) };
   const AS_REFUSED_AGAIN: readonly (readonly [
     name: string,
     body: string,
@@ -199,11 +216,11 @@ describe('accept', () => {
     isAccepted: boolean,
   ])[] = [
     ['an id without content', '{"id":"no-such-lead","email":""}', {}, false],
-    ['an id without content, of a lead that exists', '{"id":"in-south"}', {}, true],
+    ['an id without content, of a lead that exists', '{"id":"in-south"}', LATER, true],
     ['the id of a lead that was erased', '{"id":"erased","firstName":"Ada"}', {}, false],
     ['a place outside of the scope', '{"firstName":"Ben","branchId":"south"}', SELLER, false],
     ['the id of a lead outside of the scope', '{"id":"in-south","firstName":"Ben"}', SELLER, false],
-    ['an update', '{"id":"in-south","firstName":"Cy"}', {}, true],
+    ['an update', '{"id":"in-south","firstName":"Cy"}', LATER, true],
     ['a key that was used before', '{"firstName":"Cy"}', { code: 'idempotency-key-reused' }, true],
     ['a status that does not exist', '[{"firstName":"Cy"},{"statusValue":"no","lastName":"B"}]', {}, false],
   ];
@@ -352,6 +369,7 @@ const UNNAMED: readonly (readonly [body: string, mediaType?: string])[] = [
   ['{"mail":"ada@example"}'],
   ['{"tel":"+33 6 12 34 56 79"}'],
   ['{"tel":"+33 6 12 34 56 789"}'],
+  ['{"text":"order 9933612345678"}'],
   ['{"numbers":[33,612,345,678]}'],
   ['{"postalCode":"L-4711"}'],
   ['{"id":"L-47110"}'],

@@ -2,10 +2,12 @@ import type { LeadError } from '@leadtap/contract';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { TokenKey } from '../../accounts/token-key.ts';
 import { type AcceptOutcome, acceptRefused } from '../../intake/accept-refused.ts';
+import { dayOf, toDay } from '../../intake/merge-senders.ts';
 import type { ListedSender } from '../../intake/sender-store.ts';
 import type { RefusedLeadWithBody, StoredRefusedLead } from '../../intake/store.ts';
 import { fieldProblem } from '../../leads/parse-lead.ts';
 import { shownNames, shownQuestions } from '../../leads/shown-names.ts';
+import type { WrittenLead } from '../../leads/store.ts';
 import { MAX_TIME, toIso } from '../../lib/clock.ts';
 import { escapeJson, printable } from '../../lib/escape.ts';
 import { formatCount, formatDuration } from '../../lib/formats.ts';
@@ -294,10 +296,12 @@ async function accept(context: CommandContext, flags: AcceptFlags, ids: readonly
       }
       // Like a request that is accepted over HTTP: another row may be the same enquiry.
       const { companyId, userId, source, bodyHash, keyHash } = row;
-      if (!dryRun)
+      if (!dryRun) {
+        if (outcome.kind === 'accepted') await countAccepted(store, row, outcome.results, clock());
         await store.refusedLeads.removeAccepted([
           { companyId, userId, source, bodyHash, keyHash, at: MAX_TIME, sent: row },
         ]);
+      }
     }
     const verb = dryRun ? 'would be accepted' : 'accepted';
     await writeLine(stdout, `${countRequests(requests)} ${verb}: ${formatLeadCount(leads)}`);
@@ -305,6 +309,31 @@ async function accept(context: CommandContext, flags: AcceptFlags, ids: readonly
     await writeLine(stderr, withInvocation(describeFix(failed), context));
     throw new ExitCode(EXIT_CODES.failed);
   });
+}
+
+/** Their sender had sent them then. */
+async function countAccepted(
+  { senders }: Pick<Store, 'senders'>,
+  { userId, tokenId, source, lastAt }: RefusedLeadWithBody,
+  results: readonly WrittenLead[],
+  now: number,
+): Promise<void> {
+  const added = results.filter(({ kind }) => kind === 'added').length;
+  await senders.record([
+    {
+      ...{
+        userId,
+        tokenId,
+        source,
+        tokenExpiresAt: undefined,
+        lastRequestAt: lastAt,
+        lastAcceptedAt: lastAt,
+        lastRefusal: null,
+        lastUnkeptAt: null,
+      },
+      ...{ writtenAt: now, days: [toDay(dayOf(lastAt), added, 0, 0)] },
+    },
+  ]);
 }
 
 const countRequests = (count: number): string => (count === 1 ? '1 request' : `${count} requests`);

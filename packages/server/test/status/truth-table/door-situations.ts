@@ -74,6 +74,19 @@ const UNIDENTIFIED: readonly {
     },
   },
   {
+    what: 'a token with another scheme, in quotes',
+    code: '401 token-missing',
+    send: async (world, token) => {
+      const init = { method: 'POST', headers: { authorization: `Token "${token}"` } };
+      return (await fetch(`${world.service.url}/leads`, init)).status;
+    },
+  },
+  {
+    what: 'Bearer in the address',
+    code: '401 token-invalid',
+    send: (world, token) => request(world, 'POST', `/leads?access_token=Bearer%20${token}`),
+  },
+  {
     what: 'a token without its scheme',
     code: '401 token-missing',
     send: async (world, token) => {
@@ -320,7 +333,7 @@ export const DOOR_SITUATIONS: readonly Situation[] = [
         'form (user boss): 1 request was refused and is not kept, the last one was deleted 12 min ago.',
       problems: ['leads-refused error'],
       consumers: { make: 'active good' },
-      senders: { form: 'error: 0 accepted, 1 refused: invalid-lead vorname' },
+      senders: { form: 'error: 1 accepted, 1 refused: invalid-lead vorname' },
       alerts: [
         'error: form (user boss): 1 request was refused and is not kept, the last one was deleted 12 min ago.',
       ],
@@ -584,7 +597,7 @@ export const DOOR_SITUATIONS: readonly Situation[] = [
       await world.service.service.senders.flush();
       const { stdout } = await world.command('doctor');
       expect(stdout).toContain(
-        'LEADTAP_INTAKE is off. Set `LEADTAP_INTAKE=on`, and start the service again.',
+        'LEADTAP_INTAKE is off. Set `LEADTAP_INTAKE=on`, or `urls` for tokens in addresses, and start the service again.',
       );
       expect(stdout).not.toContain('address is wrong');
     },

@@ -1458,7 +1458,6 @@ export const SITUATIONS: readonly Situation[] = [
       light: 'green',
       summary: 'The only lead since Monday reached an automation. The only consumer polls as usual.',
       consumers: { make: 'active good' },
-      senders: { form: 'unknown: 0 accepted, 1 refused: invalid-lead vorname' },
     },
   },
   {
@@ -1502,7 +1501,7 @@ export const SITUATIONS: readonly Situation[] = [
         'form (user boss): 1 request was refused and is not kept, the last one 2 min ago, with 422 invalid-lead: vorname.',
       problems: ['leads-refused error'],
       consumers: { make: 'active good' },
-      senders: { form: 'error: 0 accepted, 3 refused: invalid-lead vorname' },
+      senders: { form: 'error: 2 accepted, 3 refused: invalid-lead vorname' },
       alerts: [
         'error: form (user boss): 1 request was refused and is not kept, the last one 2 min ago, with 422 invalid-lead: vorname.',
       ],
