@@ -113,17 +113,24 @@ export function attemptsOf(stored: ConsumerPosition | undefined, polls: PollSumm
   for (const { createdAt = [], ...one } of attempts) {
     const [first = 0, last = 0] = one.polls ?? [];
     const row: Attempt = { ...one, polls: [base + first, base + last] };
-    if (one.through !== null && one.through === delivered) {
+    const isOfGap = fillsGap(stored, one);
+    if (one.through !== null && one.through === delivered && !isOfGap) {
       const { durationMs, heldMs } = one;
       succeed(one.at, base + last, { durationMs, heldMs });
       continue;
     }
-    rows.push(one.kind === 'leads' ? withNewLeads(row, createdAt, delivered) : row);
+    rows.push(one.kind === 'leads' && !isOfGap ? withNewLeads(row, createdAt, delivered) : row);
     if (one.kind === 'leads') delivered = laterOf(delivered, one.through);
     mayRecover = isEndedBySuccess(one);
   }
   return rows;
 }
+
+/** The client went back, and got leads that it had skipped. */
+const fillsGap = (stored: ConsumerPosition | undefined, { since, through }: PollAttempt): boolean =>
+  since !== null &&
+  through !== null &&
+  stored?.gaps.some((gap) => since < gap.through && through > (gap.after ?? since)) === true;
 
 /** `createdAt`: the leads of its first page. */
 function withNewLeads(row: Attempt, createdAt: readonly number[], delivered: number | null): Attempt {

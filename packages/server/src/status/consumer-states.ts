@@ -227,10 +227,11 @@ export function consumerStateOf(listed: ListedConsumer, now: number, chosenMs?: 
  * One that always asks for the last day sends a later one each time.
  */
 export function isStuck(listed: ListedConsumer, now: number, chosenMs?: number): boolean {
-  const { confirmedAt = null, unconfirmedSince = null, intervalMs = null } = listed.consumer ?? {};
-  if (confirmedAt === null || unconfirmedSince === null) return false;
+  const { consumer } = listed;
+  const { confirmedAt = null, unconfirmedSince = null, intervalMs = null } = consumer ?? {};
+  if (!consumer || confirmedAt === null || unconfirmedSince === null) return false;
   return (
-    now - Math.max(confirmedAt, unconfirmedSince) > maxUnconfirmedMs(intervalMs) &&
+    seenAt(consumer, now) - Math.max(confirmedAt, unconfirmedSince) > maxUnconfirmedMs(intervalMs) &&
     consumerStateOf(listed, now, chosenMs) === 'active'
   );
 }

@@ -235,6 +235,27 @@ it('a page that did not arrive is a failure, and a HEAD is an empty poll', async
   expect(log[0]).toMatchObject({ since: iso(start), through: iso(through) });
 });
 
+it('leads that were skipped and are fetched afterwards are leads, and the same page once more is not', async () => {
+  const service = await startService({});
+  const n8n = await client(service, 'boss', 'n8n');
+  const [first = 0] = await service.add({});
+  await n8n.poll(`since=${iso(first)}`);
+  await n8n.position();
+  await service.add({}, {}, {});
+  await n8n.poll('limit=1');
+  expect(await n8n.position()).toMatchObject({ skippedLeads: 2 });
+  for (const _ of [1, 2]) {
+    await n8n.poll(`since=${iso(first)}`);
+    await n8n.position();
+  }
+  expect(shortOf(await logOf(service, 'n8n')).map(([kind, polls, leads]) => [kind, polls, leads])).toEqual([
+    ['empty', 1, 0],
+    ['leads', 1, 3],
+    ['leads', 1, 1],
+    ['empty', 1, 0],
+  ]);
+});
+
 it('only the newest request to a webhook has the next try, also after the clock was set back', async () => {
   const clock = manualClock();
   const service = await startService({ clock });

@@ -91,6 +91,30 @@ export const SITUATIONS: readonly Situation[] = [
     },
   },
   {
+    name: 'a token was tried three times in some minutes, with the same since, and two leads wait for two hours',
+    async setUp(world) {
+      const make = await world.client('make');
+      await world.send();
+      for (let count = 0; count < 3; count += 1) {
+        await make.poll(`since=${iso(world.clock() - DAY_MS)}`);
+        world.clock.advance(2 * MINUTE_MS);
+      }
+      await world.send(2);
+      world.clock.advance(2 * HOUR_MS);
+    },
+    claims: {
+      light: 'red',
+      healthy: false,
+      problems: ['leads-waiting error'],
+      summary: '2 leads wait for make (user boss), the oldest for 2 h; its last poll was 2 h 2 min ago.',
+      consumers: { make: 'active error leads-waiting' },
+      lead: { make: 'waiting' },
+      alerts: [
+        'error: 2 leads wait for make (user boss), the oldest for 2 h; its last poll was 2 h 2 min ago.',
+      ],
+    },
+  },
+  {
     name: 'the only automation polled twice, and a lead waits for 20 hours',
     async setUp(world) {
       const make = await world.client('make');
