@@ -264,10 +264,10 @@ const describeStuck: DescribeConsumer = (consumer, moment) => {
   return { ...{ message: messageOf(consumer, row), row }, fix, userFix: CONTINUE };
 };
 
-/** Not one that polls once a day. */
-function hasStoppedPolling({ lastPollAt, usualIntervalSeconds }: ConsumerStatus, moment: Moment): boolean {
+/** Also one with webhook events that never polled, but not one that polls once a day. */
+function pollsNoMore({ lastPollAt, usualIntervalSeconds }: ConsumerStatus, moment: Moment): boolean {
   const usualS = STALE_INTERVALS * (usualIntervalSeconds ?? 0);
-  return lastPollAt !== null && secondsSince(moment, lastPollAt) > Math.max(PENDING_LONG_S, usualS);
+  return lastPollAt === null || secondsSince(moment, lastPollAt) > Math.max(PENDING_LONG_S, usualS);
 }
 
 export const describePending: DescribeConsumer = (consumer, moment) => {
@@ -293,8 +293,7 @@ export const describePending: DescribeConsumer = (consumer, moment) => {
       : {
           ...(hook?.isAllowed === false
             ? notSentFixes(consumer, moment)
-            : (refusal?.fixes ??
-              (hasStoppedPolling(consumer, moment) ? stoppedFixes(consumer) : behindFixes))),
+            : (refusal?.fixes ?? (pollsNoMore(consumer, moment) ? stoppedFixes(consumer) : behindFixes))),
           // A token that was only tried, and not since yesterday.
           ...(state === 'stale' && { severity: 'warning' as const }),
         }),
