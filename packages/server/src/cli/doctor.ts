@@ -5,7 +5,7 @@ import { addCommand } from './command.ts';
 import { type CommandContext, loadConfig } from './context.ts';
 import { checkDatabase } from './doctor/database.ts';
 import { toFindings } from './doctor/diagnosis.ts';
-import { type Finding, failed, formatFinding, ok } from './doctor/finding.ts';
+import { type Finding, failed, formatFinding, ok, warning } from './doctor/finding.ts';
 import {
   checkClock,
   checkIdentityProvider,
@@ -18,7 +18,7 @@ import { EXIT_CODES, ExitCode, exitCodeOf } from './exit.ts';
 import { Failure } from './failure.ts';
 import { withInvocation } from './invocation.ts';
 import { hasColours, writeJson, writeLine } from './output.ts';
-import { readInstance } from './running-service.ts';
+import { findServiceProblem, readInstance } from './running-service.ts';
 
 const CONFIGURATION = 'configuration';
 
@@ -78,8 +78,21 @@ async function* runChecks(context: CommandContext): AsyncGenerator<Finding> {
   yield await checkClock(clock(), config, database.server);
   yield await checkPort(config);
   yield await checkMetricsPort(config, instance);
-  if (database.report) yield* toFindings(database.report, serviceUrl(config));
+  if (!database.report) return;
+  // Before it is said of an automation that it has stopped.
+  const service = database.report.problems.some(({ kind }) => OF_POLLS.includes(kind))
+    ? findServiceProblem(config, instance)
+    : undefined;
+  if (service?.reason === 'no service')
+    yield warning(
+      'service',
+      'while none runs, no automation can poll: each seems to have stopped',
+      service.message,
+    );
+  yield* toFindings(database.report, serviceUrl(config));
 }
+
+const OF_POLLS: readonly string[] = ['consumers-stale', 'consumers-awaited', 'leads-waiting'];
 
 function toFinding(error: unknown): Finding {
   if (error instanceof Failure) return failed(CONFIGURATION, error.message, ...error.fix);
