@@ -210,7 +210,7 @@ export interface Attempt {
   readonly firstAt: string;
   /** How many equal attempts in a row this entry is. */
   readonly times: number;
-  /** `leads`: leads were sent, announced or received. `empty`: polls without new leads between two others. `refused`: answered with 4xx, or by a webhook with anything but 2xx. `failed`: answered with 5xx, the webhook did not answer, or the client closed the connection before all leads of a poll had arrived. `recovered`: the first success after that, without leads. */
+  /** `leads`: leads were sent, announced or received. `empty`: polls without new leads between two others. `refused`: answered with 4xx, or by a webhook with anything but 2xx. `failed`: answered with 5xx, the webhook did not answer, or the client closed the connection before all leads of a poll, or the whole body of a sender, had arrived. `recovered`: the first success after that, without leads. */
   readonly kind: 'leads' | 'empty' | 'refused' | 'failed' | 'recovered';
   /** The status of the answer. Null: there was none, or there were several. */
   readonly status: number | null;

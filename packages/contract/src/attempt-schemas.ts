@@ -39,7 +39,7 @@ export const Attempt = Type.Object(
       type: 'string',
       enum: [...ATTEMPT_KINDS],
       description:
-        '`leads`: leads were sent, announced or received. `empty`: polls without new leads between two others. `refused`: answered with 4xx, or by a webhook with anything but 2xx. `failed`: answered with 5xx, the webhook did not answer, or the client closed the connection before all leads of a poll had arrived. `recovered`: the first success after that, without leads.',
+        '`leads`: leads were sent, announced or received. `empty`: polls without new leads between two others. `refused`: answered with 4xx, or by a webhook with anything but 2xx. `failed`: answered with 5xx, the webhook did not answer, or the client closed the connection before all leads of a poll, or the whole body of a sender, had arrived. `recovered`: the first success after that, without leads.',
     }),
     status: nullable(
       Type.Integer(),

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Attempt as WireAttempt } from '@leadtap/contract';
 import { type TokenKey, tokenKeyText } from '../accounts/token-key.ts';
 
-/** A code of `Attempt`: the client of a poll disconnected before it got the leads that answered it. */
+/** A code of `Attempt`: the client disconnected before it got the leads of a poll, or before the body that it sends had arrived. */
 export const CLIENT_CLOSED_REQUEST_CODE = 'client-closed-request';
 
 /** Leads, a refusal, a failure, or the first success after one: or several that are equal. */

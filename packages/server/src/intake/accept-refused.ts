@@ -1,10 +1,11 @@
 /** Puts a refused request through the intake again, for `leads refused accept`. */
+import { isDeepStrictEqual } from 'node:util';
 import type { LeadError } from '@leadtap/contract';
 import { ProblemError } from '../http/problems.ts';
 import type { PollingUser } from '../leads/access.ts';
 import { createLeadTimes } from '../leads/lead-times.ts';
 import { isOtherPerson } from '../leads/other-person.ts';
-import type { LeadInput, LeadScope } from '../leads/record.ts';
+import type { LeadInput, LeadScope, StoredLead } from '../leads/record.ts';
 import type { LeadStore, WrittenLead } from '../leads/store.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type ReceiveOptions, receiveLeads } from './accept.ts';
@@ -90,9 +91,10 @@ async function requireUnchanged(
   refusedAt: number,
 ): Promise<void> {
   const errors: LeadError[] = [];
-  for (const [index, { id, companyId, fields }] of leads.entries()) {
+  for (const [index, input] of leads.entries()) {
+    const { id, companyId, fields } = input;
     const [stored] = id === undefined ? [] : await store.findLeads(id, companyId);
-    if (!stored) continue;
+    if (!stored || hasSameValues(stored, input)) continue;
     const { email, phone1, phone2, firstName: first_name, lastName: last_name } = stored.lead;
     if (isOtherPerson({ email, phone1, phone2, first_name, last_name }, fields))
       errors.push({ index, field: 'id', detail: `is the id of a lead of another person${KEEP_BOTH}` });
@@ -101,6 +103,20 @@ async function requireUnchanged(
   }
   if (errors.length > 0) throw new ProblemError('invalid-lead', { detail: NOT_VALID, errors });
 }
+
+/** Accepted before, and the row was not deleted. */
+const hasSameValues = (
+  stored: StoredLead,
+  { statusValue, branchId, departmentId, fields }: LeadInput,
+): boolean =>
+  [
+    ...Object.entries(fields).map(([name, value]) => [value, Reflect.get(stored.lead, name)]),
+    ...[
+      [statusValue, stored.lead.status.value],
+      [branchId, stored.branchId],
+      [departmentId, stored.departmentId],
+    ],
+  ].every(([given, value]) => given === undefined || isDeepStrictEqual(given, value));
 
 /** What `writeAllLeads` would return. */
 async function planAll(

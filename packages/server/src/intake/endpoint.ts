@@ -185,8 +185,7 @@ export function createIntakeEndpoint(
       const verdict = count > 1 ? await consumeLeads(exchange, token.userId, count - 1) : ofOne;
       addRateLimitHeaders(exchange.headers, verdict);
       for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
-        const sender = token;
-        const rules = { store, user, sender, idempotencyKey, clock, times, body };
+        const rules = { store, user, sender: token, idempotencyKey, clock, times, body };
         const outcome = await receiveLeads(content, rules);
         if (outcome.kind === 'written') {
           // A repetition with a key accepts nothing new.

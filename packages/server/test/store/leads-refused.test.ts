@@ -209,6 +209,21 @@ describe('accept', () => {
 
   const SELLER = { userId: 'seller', tokenId: null };
   const LATER = { lastAt: Date.UTC(2100, 0) };
+  test('adds nothing twice: the same row again, with an id of its own', async () => {
+    const row = refused(1, '{"id":"b","firstName":"Ben","images":["https://example.com/a.png"]}', {
+      code: 'token-expired',
+    });
+    const { run, leads, kept, put } = await terminalWith(row);
+    expect(await run('leads refused accept --all')).toMatchObject({ code: 0 });
+    const before = await leads();
+    await put(row);
+    expect(await run('leads refused accept --all')).toMatchObject({
+      code: 0,
+      stdout: '1 request accepted: 0 leads\n',
+    });
+    expect([await leads(), await kept()]).toEqual([before, []]);
+  });
+
   const AS_REFUSED_AGAIN: readonly (readonly [
     name: string,
     body: string,
