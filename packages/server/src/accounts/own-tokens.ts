@@ -1,6 +1,5 @@
 import { createSigner, createVerifier } from 'fast-jwt';
 import { decodeProtectedHeader } from 'jose/decode/protected_header';
-import { decodeJwt } from 'jose/jwt/decode';
 import type { TokenScope, TokenSource } from './records.ts';
 import type { SigningKey, SigningKeys } from './signing-keys.ts';
 import { formatTokenScopes } from './token-scopes.ts';
@@ -66,12 +65,6 @@ export function keyIdOf(
 ): string | null {
   const { kid } = decodeProtectedHeader(token);
   return keys.find(({ id }) => id === kid)?.id ?? external?.issuer ?? null;
-}
-
-/** The claims of a token that says that it was issued here. Nothing of it is checked. */
-export function readUnverifiedClaims(token: string): unknown {
-  const claims = decodeJwt(token);
-  return claims.iss === ISSUER ? claims : undefined;
 }
 
 const createOwnVerifier = ({ secret }: SigningKey): VerifyOwnToken =>

@@ -10,7 +10,7 @@ import {
   jwksKeys,
   TokenVerificationUnavailableError,
 } from './external-tokens.ts';
-import { createOwnVerifiers, readUnverifiedClaims } from './own-tokens.ts';
+import { createOwnVerifiers } from './own-tokens.ts';
 import type { TokenScope, TokenSource, VerifiedToken } from './records.ts';
 import type { SigningKeys } from './signing-keys.ts';
 import { DEFAULT_TOKEN_SCOPES, parseTokenScopes } from './token-scopes.ts';
@@ -20,8 +20,8 @@ export type Verification =
   | { readonly kind: 'valid'; readonly token: VerifiedToken }
   /** Its signature is valid. */
   | { readonly kind: 'expired'; readonly token: VerifiedToken }
-  /** With what the token says if it is of a key that is not known here: it may have been removed. */
-  | { readonly kind: 'invalid'; readonly unverifiedToken?: VerifiedToken | undefined };
+  /** Nothing that it says is used: anybody can write it. */
+  | { readonly kind: 'invalid' };
 
 /** Rejects with TokenVerificationUnavailableError when the token cannot be verified now. */
 export type VerifyToken = (token: string) => Verification | Promise<Verification>;
@@ -82,26 +82,14 @@ export function makeVerifyToken({ keys, external, clock, maxCachedTokens }: Toke
       const verified = ownVerifier
         ? readClaims(ownVerifier(token), undefined)
         : await externalVerifier?.verify(token, nowMs);
-      const verification = verified ? checkTimes(verified, nowMs) : refuse(token);
+      const verification = verified ? checkTimes(verified, nowMs) : INVALID;
       // Rejected tokens are not cached: guessed tokens must not evict good ones.
       if (verified && verification.kind === 'valid') cache?.set(key, verified);
       return verification;
     } catch (error) {
       if (error instanceof TokenVerificationUnavailableError) throw error;
       const expired = error instanceof JWTExpired ? readClaims(error.payload, NO_KEY_SET) : undefined;
-      return expired ? { kind: 'expired', token: toToken(expired) } : refuse(token);
-    }
-  }
-
-  function refuse(token: string): Verification {
-    try {
-      if (findOwnVerifier(token)) return INVALID;
-      const claims = readClaims(readUnverifiedClaims(token), undefined);
-      if (!claims) return INVALID;
-      const { userId, tokenId, scopes, expiresAtS } = claims;
-      return { kind: 'invalid', unverifiedToken: { userId, tokenId, scopes, expiresAt: expiresAtS * 1000 } };
-    } catch {
-      return INVALID;
+      return expired ? { kind: 'expired', token: toToken(expired) } : INVALID;
     }
   }
 

@@ -109,7 +109,11 @@ export function createIdentification<Account extends CurrentAccount>(
     return andThen(verification, (verified) =>
       verified.kind === 'valid'
         ? verified.token
-        : rejectToken(`token-${verified.kind}`, address ?? exchange.address, verified),
+        : rejectToken(
+            `token-${verified.kind}`,
+            address ?? exchange.address,
+            verified.kind === 'expired' ? verified : {},
+          ),
     );
   }
 
@@ -117,7 +121,7 @@ export function createIdentification<Account extends CurrentAccount>(
   async function rejectToken(
     problem: TokenProblem,
     address: string,
-    refused: RefusedToken = {},
+    refused: Pick<ProblemParts, 'token'> = {},
   ): Promise<never> {
     const verdict = await failedTokens.consume(addressKey(address));
     throw verdict.violated.length > 0 ? rateLimitExceeded(verdict) : challenge(problem, refused);
@@ -205,7 +209,6 @@ export async function readVerified<Account extends CurrentAccount, Result>(
   throw new StoreUnavailableError(`the access level of the user has changed ${MAX_TRIES} times`);
 }
 
-type RefusedToken = Pick<ProblemParts, 'token' | 'unverifiedToken'>;
 type TokenProblem = Extract<ProblemCode, `token-${string}`>;
 
 const tokenMissing = (authorization = ''): ProblemError =>
@@ -213,7 +216,7 @@ const tokenMissing = (authorization = ''): ProblemError =>
 
 function challenge(
   code: TokenProblem,
-  { token, unverifiedToken }: RefusedToken,
+  { token }: Pick<ProblemParts, 'token'>,
   detail?: string,
 ): ProblemError {
   const error =
@@ -221,7 +224,6 @@ function challenge(
   return new ProblemError(code, {
     headers: { 'www-authenticate': `${SCHEME_AND_REALM}${error}` },
     token,
-    unverifiedToken,
     ...(detail !== undefined && { detail }),
   });
 }

@@ -21,8 +21,6 @@ export interface ProblemParts {
   readonly cause?: unknown;
   /** The token that was refused, with a valid signature, for the status page, never for the client. */
   readonly token?: VerifiedToken | undefined;
-  /** What an invalid token says that names a key which is not known here. Anybody can have written it. */
-  readonly unverifiedToken?: VerifiedToken | undefined;
   /** The request is kept for the operator, or will be. */
   readonly isKept?: true;
 }

@@ -275,7 +275,7 @@ export function createIntakeEndpoint(
       const { added = 0, updated = 0 } = payload ?? {};
       const violatedPolicies = problem?.parts.violatedPolicies ?? [];
       observer?.observeIntake({ status, durationMs, added, updated, violatedPolicies });
-      const token = ended.token ?? problem?.parts.token ?? problem?.parts.unverifiedToken;
+      const token = ended.token ?? problem?.parts.token;
       if (token)
         senders?.recordRequest(token, {
           status,

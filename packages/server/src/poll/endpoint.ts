@@ -140,7 +140,7 @@ export function createPollEndpoint(
     if (!recorder || isConsoleRequest(ended.request)) return;
     const { status, problem } = ended;
     if (status === 503) recorder.recordUnavailable(clock());
-    const token = ended.token ?? problem?.parts.token ?? problem?.parts.unverifiedToken;
+    const token = ended.token ?? problem?.parts.token;
     // A token that may only send leads is no consumer, and neither is a user who does not exist.
     if (!token || !hasTokenScope(token, 'leads:read') || status === 404) return;
     if (status === 401) recorder.recordRefusedToken(token, clock(), toPollFacts(ended));

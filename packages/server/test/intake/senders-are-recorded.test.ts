@@ -13,6 +13,7 @@ import {
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
 import type { TestService } from '../../../testing/harness/service.ts';
+import { issueToken } from '../../src/accounts/own-tokens.ts';
 import type { SenderRecorder } from '../../src/intake/sender-recorder.ts';
 import { terminal } from '../cli/terminal.ts';
 import { iso } from '../consumers/support/consumers.ts';
@@ -145,6 +146,34 @@ it('a token that was refused with 401 counts if it has expired, or was issued he
     'expired token-expired',
     'revoked token-revoked',
   ]);
+});
+
+it('a token with a forged signature changes nothing of the sender that it names', async () => {
+  const clock = manualClock();
+  const service = await startIntake({ clock });
+  const times = { issuedAt: clock(), expiresAt: clock() + 30 * DAY_MS };
+  await service.store.recordTokens([
+    { id: 'web', userId: 'boss', name: 'Form', ...times, scopes: ['leads:write'] },
+  ]);
+  expect((await sendLeads(service, LEAD, { tokenId: 'web' })).status).toBe(201);
+  const before = await sendersOf(service);
+  expect(before).toMatchObject([{ name: 'Form', level: 'good' }]);
+  const forge = (id: string) =>
+    issueToken([{ id, secret: new Uint8Array(32) }], {
+      ...{ userId: 'boss', tokenId: 'web', scopes: ['leads:write'] },
+      ...{ issuedAt: clock(), expiresAt: clock() + 1000 },
+    });
+  const [key] = service.service.keys;
+  for (const token of [await forge('unknown'), await forge(key.id)]) {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const answer = await fetch(`${service.url}/leads`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(LEAD),
+    });
+    await expectProblem(answer, 'token-invalid');
+  }
+  expect(await sendersOf(service)).toEqual(before);
 });
 
 it('a token in the address, where none is accepted, counts if it was issued here and would be accepted there', async () => {
