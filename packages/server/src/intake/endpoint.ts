@@ -106,15 +106,6 @@ const REJECTED = '\0rejected ';
 
 const typeOf = ({ headers }: IncomingMessage): string => headers['content-type'] ?? 'application/json';
 
-/** An invalid one has its problem of its own. */
-const keyOrNone = (request: IncomingMessage): string | undefined => {
-  try {
-    return idempotencyKeyOf(request);
-  } catch {
-    return undefined;
-  }
-};
-
 /** How often leads are checked and written again because the access level of their sender has changed meanwhile. */
 const MAX_TRIES = 5;
 
@@ -168,7 +159,7 @@ export function createIntakeEndpoint(
     let { user } = caller;
     const sent = () => {
       const { companyId } = user;
-      return { companyId, token, body, mediaType: typeOf(request), idempotencyKey: keyOrNone(request) };
+      return { companyId, token, body, mediaType: typeOf(request) };
     };
     try {
       if (!hasArrived) ({ user } = await callers.identifyAgain(exchange));
@@ -188,8 +179,7 @@ export function createIntakeEndpoint(
         const rules = { store, user, sender: token, idempotencyKey, clock, times, body };
         const outcome = await receiveLeads(content, rules);
         if (outcome.kind === 'written') {
-          // A repetition with a key accepts nothing new.
-          refusedLeads?.noteAccepted(outcome.isRepeated ? { ...sent(), idempotencyKey: undefined } : sent());
+          refusedLeads?.noteAccepted(sent());
           return toPayload(exchange, outcome);
         }
         if (outcome.kind === 'key-reused') throw new ProblemError('idempotency-key-reused');
@@ -199,7 +189,7 @@ export function createIntakeEndpoint(
       throw new StoreUnavailableError(`the account of the sender has changed ${MAX_TRIES} times`);
     } catch (error) {
       const isKept = error instanceof ProblemError && isKeptProblem(error) && !isConsoleRequest(request);
-      throw isKept && refusedLeads ? refusedLeads.keep(sent(), error) : error;
+      throw isKept && refusedLeads ? await refusedLeads.keep(sent(), error) : error;
     }
   }
 
@@ -248,11 +238,7 @@ export function createIntakeEndpoint(
       const user = await findUser();
       if (!user) return problem;
       const { companyId } = user;
-      const idempotencyKey = keyOrNone(request);
-      return refusedLeads.keep(
-        { companyId, token, body, mediaType: typeOf(request), idempotencyKey },
-        problem,
-      );
+      return await refusedLeads.keep({ companyId, token, body, mediaType: typeOf(request) }, problem);
     } catch (error) {
       // A body that cannot be parsed, or cannot be read now: the answer is the one that it is without it.
       if (error instanceof ProblemError) return problem;

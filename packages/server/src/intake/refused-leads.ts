@@ -1,11 +1,10 @@
-/** Keeps requests that were refused, off the path of the requests: in memory, written in batches. */
+/** Keeps requests that were refused: queued in memory, written in batches. Their responses wait for the commit. */
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LeadError } from '@leadtap/contract';
 import type { VerifiedToken } from '../accounts/records.ts';
 import { tokenKeyOf } from '../accounts/token-key.ts';
 import type { ProblemError } from '../http/problems.ts';
-import { hashKey } from './idempotency.ts';
 import type { AcceptedRequest, RefusedLeadStore, RefusedLeadWithBody, SenderKey } from './store.ts';
 
 /** Of the body of a request that is kept. */
@@ -31,7 +30,12 @@ export interface SentRequest {
   readonly body: Buffer;
   /** The header `Content-Type`. */
   readonly mediaType: string;
-  readonly idempotencyKey: string | undefined;
+}
+
+interface QueuedRequest {
+  readonly refused: RefusedLeadWithBody;
+  /** The responses that wait for it. */
+  readonly onWritten: ((isWritten: boolean) => void)[];
 }
 
 const FLUSH_MS = 20;
@@ -59,19 +63,14 @@ const MAX_DETAIL_LENGTH = 500;
 /** A header that can be stored and read again. */
 const MEDIA_TYPE = /^[ -~]{1,500}$/;
 
-const senderText = ({ companyId, userId, tokenId }: SenderKey): string =>
-  `${companyId}\0${userId}\0${tokenId ?? ''}`;
-
 export class RefusedLeadRecorder {
   readonly #store: RefusedLeadStore;
   readonly #options: RefusedLeadOptions;
   /** By company, then by sender and body. */
-  readonly #queued = new Map<string, Map<string, RefusedLeadWithBody>>();
+  readonly #queued = new Map<string, Map<string, QueuedRequest>>();
   readonly #bytesOfCompany = new Map<string, number>();
   #bytes = 0;
   #accepted: AcceptedRequest[] = [];
-  /** Of the bodies in it. */
-  #acceptedBytes = 0;
   #timer: NodeJS.Timeout | undefined;
   #removal: NodeJS.Timeout | undefined;
   #pruning: NodeJS.Timeout | undefined;
@@ -81,7 +80,7 @@ export class RefusedLeadRecorder {
   /** The last write of refused requests has failed. Reads may succeed meanwhile. */
   #isUnwritable = false;
   /** The rows of a transaction that is running. */
-  #writing: readonly RefusedLeadWithBody[] = [];
+  #writing: readonly QueuedRequest[] = [];
   #isClosed = false;
 
   constructor(store: RefusedLeadStore, options: RefusedLeadOptions) {
@@ -105,70 +104,68 @@ export class RefusedLeadRecorder {
   }
 
   /**
-   * Takes the request into the queue. Returns the problem for its response, which says so, unless the database cannot be written at
-   * present: the request may be lost then.
+   * Queues the request, and waits until it is written. Returns the problem for its response, which then says that it is kept. While the
+   * database cannot be written it does not wait, and the response does not say so: the request is written later, or lost.
    */
-  keep(request: SentRequest, problem: ProblemError): ProblemError {
-    if (!this.#add(request, problem)) return problem;
-    return problem.asKept(this.#isUnwritable ? undefined : KEPT_DETAIL);
+  async keep(request: SentRequest, problem: ProblemError): Promise<ProblemError> {
+    const queued = this.#add(request, problem);
+    if (!queued) return problem;
+    const isWritten =
+      !this.#isUnwritable && (await new Promise<boolean>((resolve) => queued.onWritten.push(resolve)));
+    return problem.asKept(isWritten ? KEPT_DETAIL : undefined);
   }
 
-  #add({ companyId, token, body, mediaType, idempotencyKey }: SentRequest, problem: ProblemError): boolean {
-    if (body.length === 0 || !this.mayKeep(body.length) || !MEDIA_TYPE.test(mediaType)) return false;
+  #add({ companyId, token, body, mediaType }: SentRequest, problem: ProblemError): QueuedRequest | undefined {
+    if (body.length === 0 || !this.mayKeep(body.length) || !MEDIA_TYPE.test(mediaType)) return undefined;
     const sender = { companyId, ...tokenKeyOf(token) };
-    const ofCompany = this.#queued.get(companyId) ?? new Map<string, RefusedLeadWithBody>();
+    const ofCompany = this.#queued.get(companyId) ?? new Map<string, QueuedRequest>();
     const now = this.#options.clock();
     const bodyHash = hash('sha256', body);
-    const key = `${senderText(sender)}\0${bodyHash}`;
+    const key = keyOf({ ...sender, bodyHash });
     const known = ofCompany.get(key);
-    if (!known && !this.#hasRoomFor(companyId, body.length)) return false;
-    const added: RefusedLeadWithBody = {
+    if (!known && !this.#hasRoomFor(companyId, body.length)) return undefined;
+    const refused: RefusedLeadWithBody = {
       ...sender,
-      id: known?.id ?? this.#options.createId(now),
+      id: known?.refused.id ?? this.#options.createId(now),
       source: token.source?.name ?? null,
       answerMap: token.source?.map ?? null,
       timeZone: token.timeZone ?? null,
-      receivedAt: known?.receivedAt ?? now,
+      receivedAt: known?.refused.receivedAt ?? now,
       lastAt: now,
-      times: (known?.times ?? 0) + 1,
+      times: (known?.refused.times ?? 0) + 1,
       code: problem.code,
       errors: keptErrors(problem),
       mediaType,
       body,
       bodyHash,
-      keyHash:
-        idempotencyKey === undefined ? (known?.keyHash ?? null) : hashKey(companyId, token, idempotencyKey),
     };
-    ofCompany.set(key, added);
+    const queued = { refused, onWritten: known?.onWritten ?? [] };
+    ofCompany.set(key, queued);
     this.#queued.set(companyId, ofCompany);
     if (!known) this.#count(companyId, body.length + ROW_BYTES);
     this.#schedule(FLUSH_MS);
-    return true;
+    return queued;
   }
 
   /** The leads of this request were written: an earlier attempt that was refused is not needed any more. */
-  noteAccepted({ companyId, token, body, mediaType, idempotencyKey }: SentRequest): void {
-    if (this.#isClosed || body.length > MAX_KEPT_BYTES) return;
-    const keyHash = idempotencyKey === undefined ? null : hashKey(companyId, token, idempotencyKey);
-    const isCompared = keyHash !== null && this.#acceptedBytes + body.length <= MAX_QUEUED_BYTES;
-    const accepted: AcceptedRequest = {
+  noteAccepted({ companyId, token, body }: SentRequest): void {
+    if (this.#isClosed || body.length > MAX_KEPT_BYTES || this.#accepted.length === MAX_ACCEPTED) return;
+    this.#accepted.push({
       companyId,
       userId: token.userId,
       source: token.source?.name ?? null,
       at: this.#options.clock(),
       bodyHash: hash('sha256', body),
-      keyHash,
-      sent: isCompared ? { mediaType, body } : undefined,
-    };
-    for (const [key, refused] of this.#queued.get(companyId) ?? [])
-      if (isSuperseded(refused, accepted)) this.#take(companyId, key);
-    if (this.#accepted.length < MAX_ACCEPTED) {
-      this.#accepted.push(accepted);
-      this.#acceptedBytes += bytesOf(accepted);
-    }
-    this.#removal ??= setTimeout(() => {
+    });
+    this.#scheduleRemoval();
+  }
+
+  /** After what is queued, because it may have been refused before. */
+  #scheduleRemoval(): void {
+    this.#removal ??= setTimeout(async () => {
+      await this.flush();
       this.#removal = undefined;
-      void this.#enqueue(() => this.#removeAccepted());
+      if (this.#accepted.length > 0 && !this.#isClosed) this.#scheduleRemoval();
     }, REMOVE_MS).unref();
   }
 
@@ -189,7 +186,8 @@ export class RefusedLeadRecorder {
     });
     await Promise.race([this.#writeUntil(performance.now() + limitMs - MAX_WRITE_MS), timeout]);
     clearTimeout(limit);
-    return [...this.#writing, ...[...this.#queued.values()].flatMap((ofCompany) => [...ofCompany.values()])];
+    const queued = [...this.#queued.values()].flatMap((ofCompany) => [...ofCompany.values()]);
+    return [...this.#writing, ...queued].map(({ refused }) => refused);
   }
 
   /** No write begins after this time, but the first. */
@@ -214,14 +212,16 @@ export class RefusedLeadRecorder {
     else this.#bytesOfCompany.delete(companyId);
   }
 
-  #take(companyId: string, key: string): RefusedLeadWithBody | undefined {
-    const ofCompany = this.#queued.get(companyId);
-    const taken = ofCompany?.get(key);
-    if (!ofCompany || !taken) return undefined;
+  #take(companyId: string, ofCompany: Map<string, QueuedRequest>): QueuedRequest | undefined {
+    const [first] = ofCompany;
+    if (!first) return undefined;
+    const [key, queued] = first;
     ofCompany.delete(key);
-    if (ofCompany.size === 0) this.#queued.delete(companyId);
-    this.#count(companyId, -taken.body.length - ROW_BYTES);
-    return taken;
+    this.#queued.delete(companyId);
+    // Behind the other companies.
+    if (ofCompany.size > 0) this.#queued.set(companyId, ofCompany);
+    this.#count(companyId, -queued.refused.body.length - ROW_BYTES);
+    return queued;
   }
 
   #schedule(ms: number): void {
@@ -253,15 +253,19 @@ export class RefusedLeadRecorder {
   }
 
   async #writeBatch(): Promise<void> {
-    const refused = this.#takeBatch();
-    if (refused.length === 0) return;
-    this.#writing = refused;
+    const batch = this.#takeBatch();
+    if (batch.length === 0) return;
+    this.#writing = batch;
     try {
-      await this.#store.record(refused);
+      await this.#store.record(batch.map(({ refused }) => refused));
       this.#isUnwritable = false;
+      answer(batch, true);
     } catch (error) {
       this.#isUnwritable = true;
-      for (const one of refused) this.#putBack(one);
+      for (const { refused } of batch) this.#putBack(refused);
+      // Those that are queued would wait for as long again.
+      const queued = [...this.#queued.values()].flatMap((ofCompany) => [...ofCompany.values()]);
+      answer([...batch, ...queued], false);
       throw error;
     } finally {
       this.#writing = [];
@@ -274,52 +278,44 @@ export class RefusedLeadRecorder {
       const accepted = this.#accepted.slice(0, MAX_ACCEPTED_PER_TRANSACTION);
       if (!(await this.#store.isEmpty())) await this.#store.removeAccepted(accepted);
       this.#accepted = this.#accepted.slice(accepted.length);
-      for (const one of accepted) this.#acceptedBytes -= bytesOf(one);
     }
   }
 
-  /** The companies take turns: one that still has requests is moved to the end, where the loop comes to it again. */
-  #takeBatch(): RefusedLeadWithBody[] {
-    const batch: RefusedLeadWithBody[] = [];
+  /** The companies take turns. */
+  #takeBatch(): QueuedRequest[] {
+    const batch: QueuedRequest[] = [];
     let bytes = 0;
     for (const [companyId, ofCompany] of this.#queued) {
       if (bytes >= MAX_BYTES_PER_TRANSACTION) break;
-      const [key = ''] = ofCompany.keys();
-      const taken = this.#take(companyId, key);
+      // The loop comes to the company again if it has more.
+      const taken = this.#take(companyId, ofCompany);
       if (!taken) continue;
       batch.push(taken);
-      bytes += taken.body.length + ROW_BYTES;
-      if (ofCompany.size === 0) continue;
-      this.#queued.delete(companyId);
-      this.#queued.set(companyId, ofCompany);
+      bytes += taken.refused.body.length + ROW_BYTES;
     }
     return batch;
   }
 
-  /** After a transaction that has failed. The same request may have been refused again meanwhile, or accepted. */
+  /** After a transaction that has failed. The same request may have been refused again meanwhile. */
   #putBack(refused: RefusedLeadWithBody): void {
-    const { companyId, bodyHash, body } = refused;
-    const isAccepted = this.#accepted.some((accepted) => isSuperseded(refused, accepted));
-    if (isAccepted) return;
-    const ofCompany = this.#queued.get(companyId) ?? new Map<string, RefusedLeadWithBody>();
-    const key = `${senderText(refused)}\0${bodyHash}`;
-    const known = ofCompany.get(key);
-    const merged = known && { ...known, receivedAt: refused.receivedAt, times: known.times + refused.times };
-    ofCompany.set(key, merged ?? refused);
+    const { companyId, body, receivedAt, times } = refused;
+    const ofCompany = this.#queued.get(companyId) ?? new Map<string, QueuedRequest>();
+    const known = ofCompany.get(keyOf(refused));
+    const merged = known && { ...known.refused, receivedAt, times: known.refused.times + times };
+    ofCompany.set(keyOf(refused), { refused: merged ?? refused, onWritten: known?.onWritten ?? [] });
     this.#queued.set(companyId, ofCompany);
     if (!known) this.#count(companyId, body.length + ROW_BYTES);
   }
 }
 
-const bytesOf = ({ sent }: AcceptedRequest): number => sent?.body.length ?? 0;
+/** Of a queue of one company. */
+const keyOf = ({ userId, tokenId, bodyHash }: SenderKey & Pick<RefusedLeadWithBody, 'bodyHash'>): string =>
+  `${userId}\0${tokenId ?? ''}\0${bodyHash}`;
 
-/** Whether the same body was accepted since. Keys are compared when the row is written: a sender may use one for all. */
-const isSuperseded = (refused: RefusedLeadWithBody, accepted: AcceptedRequest): boolean =>
-  refused.companyId === accepted.companyId &&
-  refused.lastAt <= accepted.at &&
-  refused.bodyHash === accepted.bodyHash &&
-  refused.userId === accepted.userId &&
-  refused.source === accepted.source;
+/** Responses that come later wait for a later write. */
+function answer(requests: readonly QueuedRequest[], isWritten: boolean): void {
+  for (const { onWritten } of requests) for (const resolve of onWritten.splice(0)) resolve(isWritten);
+}
 
 /** Quoted texts in details are values of the body, or names that `field` has as well. */
 const QUOTED = /"(?:[^"\\]|\\.)*"?/g;

@@ -2,14 +2,13 @@
 import { type Contact, normalizeEmail, normalizePhone } from '../leads/removal.ts';
 import { isJsonObject } from '../lib/json.ts';
 import { mediaTypeOf, parseJsonItem, readFields } from './body.ts';
-import type { RefusedLeadWithBody, SentBody } from './store.ts';
+import type { RefusedLeadWithBody } from './store.ts';
 
 /** A string or number in a body, or a name of a field. */
-export interface Value {
+interface Value {
   readonly text: string;
   /** Of its field: the name, and the label of an answer. */
   readonly names: readonly string[];
-  readonly isName?: true;
 }
 
 /** What a body contains, in every encoding of JSON and forms. */
@@ -79,14 +78,14 @@ function collectValues(values: Value[], value: unknown, names: readonly string[]
   } else if (isJsonObject(value)) {
     const labels = LABELS.map((name) => value[name]).filter((label) => typeof label === 'string');
     for (const [name, item] of Object.entries(value)) {
-      values.push({ text: name, names, isName: true });
+      values.push({ text: name, names });
       collectValues(values, item, [...labels, name], layers);
     }
   }
 }
 
 /** Decodes a body as the intake does. Undefined if it cannot be parsed. */
-export async function readValues({ body, mediaType }: SentBody): Promise<readonly Value[] | undefined> {
+async function readValues({ body, mediaType }: RefusedLeadWithBody): Promise<Value[] | undefined> {
   const type = mediaTypeOf(mediaType);
   const values: Value[] = [];
   if (type === 'application/json') {
@@ -97,7 +96,7 @@ export async function readValues({ body, mediaType }: SentBody): Promise<readonl
   }
   try {
     for (const [name, value] of await readFields(type, body, mediaType)) {
-      values.push({ text: name, names: [], isName: true });
+      values.push({ text: name, names: [] });
       collectValues(values, value, [name]);
     }
     return values;

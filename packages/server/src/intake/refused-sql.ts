@@ -16,7 +16,6 @@ import {
   type TaskOptions,
 } from '../sql/sql.ts';
 import { dayOf, toDay } from './merge-senders.ts';
-import { isSameEnquiry } from './same-enquiry.ts';
 import { prepareRecordSenders } from './sender-sql.ts';
 import {
   type AcceptedRequest,
@@ -26,7 +25,6 @@ import {
   type RefusedLeadStore,
   type RefusedLeadWithBody,
   type RefusedSummary,
-  type RequestHashes,
   type SenderKey,
   type StoredRefusedLead,
 } from './store.ts';
@@ -38,9 +36,11 @@ interface ListedRow extends Omit<StoredRefusedLead, 'sender' | 'answerMap' | 'er
 }
 
 /** The body is base64: PostgreSQL stores no NUL in a text, and a refused body can contain anything. */
-interface StoredRow extends ListedRow, RequestHashes {
+interface StoredRow extends ListedRow {
+  readonly bodyHash: string;
   readonly body: string;
-  /** Always 0. An earlier version counted here what it deleted for lack of room. */
+  /** Of earlier versions. Always null, and always 0. */
+  readonly keyHash: null;
   readonly dropped: number;
 }
 
@@ -61,18 +61,21 @@ const LISTED: Table<ListedRow>['types'] = {
   errors: 'text',
 };
 
-const WITH_BODY = { ...LISTED, bodyHash: 'text', keyHash: 'text', body: 'text' } as const;
+const WITH_BODY = { ...LISTED, bodyHash: 'text', body: 'text' } as const;
 
 export const REFUSED_LEADS: Table<StoredRow> = {
   name: 'refused_leads',
   key: ['id'],
-  types: { ...WITH_BODY, dropped: 'integer' },
+  types: { ...WITH_BODY, keyHash: 'text', dropped: 'integer' },
 };
+
+type FoundRow = Omit<StoredRow, 'keyHash' | 'dropped'> & { readonly sender: string | null };
 
 const toRow = ({ body, answerMap, errors, ...refused }: RefusedLeadWithBody): StoredRow => ({
   ...refused,
   answerMap: answerMap && JSON.stringify(answerMap),
   errors: JSON.stringify(errors),
+  keyHash: null,
   dropped: 0,
   bytes: body.length,
   body: body.toString('base64'),
@@ -153,42 +156,31 @@ interface SummaryRow extends SenderKey {
 const mostFrequent = (rows: readonly SummaryRow[]): SummaryRow =>
   rows.reduce((most, row) => (row.requests > most.requests ? row : most));
 
-const ACCEPTED: Record<Exclude<keyof AcceptedRequest, 'sent'>, ColumnType> = {
+const ACCEPTED: Record<keyof AcceptedRequest, ColumnType> = {
   companyId: 'text',
   userId: 'text',
   source: 'text',
   at: 'time',
   bodyHash: 'text',
-  keyHash: 'text',
 };
-const IS_SAME_REQUEST = `r.user_id = k."userId" AND coalesce(r.source, '') = coalesce(k.source, '')`;
 
 const prepareSql = (dialect: Dialect) => {
-  const accepted = dialect.rows('$1', ACCEPTED);
   return {
     put: `${insertSql(dialect, REFUSED_LEADS)}
       ON CONFLICT (company_id, user_id, token_id, body_hash) DO UPDATE SET
         times = refused_leads.times + excluded.times,
         last_at = CASE WHEN excluded.last_at > refused_leads.last_at THEN excluded.last_at ELSE refused_leads.last_at END,
-        code = excluded.code, errors = excluded.errors, media_type = excluded.media_type,
-        key_hash = coalesce(excluded.key_hash, refused_leads.key_hash)`,
+        code = excluded.code, errors = excluded.errors, media_type = excluded.media_type`,
     findUsers: `
       SELECT u.id AS "userId", u.company_id AS "companyId" FROM leadtap.users AS u WHERE ${dialect.isIn('u.id', '$1')}`,
-    findByBody: `
-      SELECT r.id FROM ${accepted} AS k ${dialect.joinEach(
+    findAccepted: `
+      SELECT r.id FROM ${dialect.rows('$1', ACCEPTED)} AS k ${dialect.joinEach(
         'refused_leads',
         'r',
-        `r.company_id = k."companyId" AND r.body_hash = k."bodyHash" AND ${IS_SAME_REQUEST} AND r.last_at <= k.at`,
+        `r.company_id = k."companyId" AND r.body_hash = k."bodyHash" AND r.user_id = k."userId"
+          AND coalesce(r.source, '') = coalesce(k.source, '') AND r.last_at <= k.at`,
         'refused_leads_by_body',
       )}`,
-    /** Several rows with one key may be of several people. */
-    findByKey: `
-      SELECT min(r.id) AS id, r.key_hash AS "keyHash" FROM ${accepted} AS k ${dialect.joinEach(
-        'refused_leads',
-        'r',
-        'r.company_id = k."companyId" AND r.key_hash = k."keyHash"',
-        'refused_leads_by_key',
-      )} GROUP BY r.key_hash HAVING count(*) = 1`,
     remove: `DELETE FROM leadtap.refused_leads WHERE ${dialect.isIn('id', '$1')} RETURNING 1`,
     dropExcess: `DELETE FROM leadtap.refused_leads WHERE ${dialect.isIn('id', '$1')} RETURNING ${DELETED}`,
     findErrors: `SELECT r.id, r.errors FROM leadtap.refused_leads AS r WHERE ${dialect.isIn('r.id', '$1')}`,
@@ -281,26 +273,6 @@ export function createRefusedLeadStore({ dialect, read, write }: SqlDatabase): R
     });
   }
 
-  async function find(id: string) {
-    if (!isStorable(id)) return undefined;
-    const [row] = await read(() => query<Omit<StoredRow, 'dropped'> & { sender: string | null }>(FIND, [id]));
-    return row && { ...fromRow(row), body: Buffer.from(row.body, 'base64') };
-  }
-
-  /** A row that was found by its key is compared. */
-  async function removeFound(accepted: readonly AcceptedRequest[], statement: string): Promise<number> {
-    const hashes = JSON.stringify(accepted.map(({ sent: _, ...request }) => request));
-    // A read, because there is nearly never a row: it takes no lock.
-    const found = await read(() => query<{ id: string; keyHash?: string }>(statement, [hashes]), SHORT);
-    const ids: string[] = [];
-    for (const { id, keyHash } of found) {
-      const request = keyHash === undefined ? undefined : accepted.find((one) => one.keyHash === keyHash);
-      const refused = request && (await find(id));
-      if (!request || (refused && (await isSameEnquiry(refused, request)))) ids.push(id);
-    }
-    return ids.length === 0 ? 0 : (await write(() => query(sql.remove, [ids]), SHORT)).length;
-  }
-
   return {
     record: (refused) => write(() => record(refused), SHORT),
 
@@ -309,9 +281,11 @@ export function createRefusedLeadStore({ dialect, read, write }: SqlDatabase): R
     },
 
     async removeAccepted(accepted) {
-      const removed = await removeFound(accepted, sql.findByBody);
-      const withKey = accepted.filter(({ keyHash, sent }) => keyHash !== null && sent);
-      return withKey.length === 0 ? removed : removed + (await removeFound(withKey, sql.findByKey));
+      const hashes = JSON.stringify(accepted);
+      // A read, because there is nearly never a row: it takes no lock.
+      const found = await read(() => query<{ id: string }>(sql.findAccepted, [hashes]), SHORT);
+      if (found.length === 0) return 0;
+      return (await write(() => query(sql.remove, [found.map(({ id }) => id)]), SHORT)).length;
     },
 
     prune: (now) => write(() => prune(now), SHORT),
@@ -324,7 +298,11 @@ export function createRefusedLeadStore({ dialect, read, write }: SqlDatabase): R
       return rows.map(fromRow);
     },
 
-    find,
+    async find(id) {
+      if (!isStorable(id)) return undefined;
+      const [row] = await read(() => query<FoundRow>(FIND, [id]));
+      return row && { ...fromRow(row), body: Buffer.from(row.body, 'base64') };
+    },
 
     async remove(ids) {
       return (await write(() => query(sql.remove, [ids.filter(isStorable)]))).length;

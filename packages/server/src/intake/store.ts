@@ -76,19 +76,11 @@ export interface RefusedLead extends SenderKey {
   readonly mediaType: string;
 }
 
-/** The SHA-256 of the body, and that of the `Idempotency-Key` with its token. */
-export interface RequestHashes {
-  readonly bodyHash: string;
-  readonly keyHash: string | null;
-}
-
-/** With the header `Content-Type`. */
-export interface SentBody {
-  readonly mediaType: string;
+export interface RefusedLeadWithBody extends RefusedLead {
   readonly body: Buffer;
+  /** SHA-256. */
+  readonly bodyHash: string;
 }
-
-export interface RefusedLeadWithBody extends RefusedLead, RequestHashes, SentBody {}
 
 export interface StoredRefusedLead extends RefusedLead {
   /** The size of its body. */
@@ -98,7 +90,8 @@ export interface StoredRefusedLead extends RefusedLead {
 }
 
 /** A request whose leads were written: what was refused of it before is not needed any more. */
-export interface AcceptedRequest extends RequestHashes {
+export interface AcceptedRequest {
+  readonly bodyHash: string;
   readonly companyId: string;
   /** Other users may have the same body stored at another place. */
   readonly userId: string;
@@ -106,8 +99,6 @@ export interface AcceptedRequest extends RequestHashes {
   readonly source: string | null;
   /** What was refused later stays. */
   readonly at: number;
-  /** Compared with the row that has the same key. Absent: none is deleted because of its key. */
-  readonly sent?: SentBody | undefined;
 }
 
 /** The refused requests of a sender that are kept. */
@@ -131,10 +122,7 @@ export interface RefusedLeadStore {
   record(refused: readonly RefusedLeadWithBody[]): Promise<void>;
   /** Whether no request is kept at all. */
   isEmpty(): Promise<boolean>;
-  /**
-   * Deletes the rows of requests that were accepted: with the same body and source of the same user, or the only row with the same
-   * key if it is the same enquiry. A sender may use one key for all.
-   */
+  /** Deletes the rows of requests that were accepted: with the same body and source of the same user. */
   removeAccepted(accepted: readonly AcceptedRequest[]): Promise<number>;
   /**
    * Deletes the rows that were last sent 30 days ago, which count as not kept for their sender, and those of users who do not exist.

@@ -73,7 +73,8 @@ test('to its first user and on the status page: two that are well, and two with 
   const before = polledAt({ summary, consumers });
   await vi.waitFor(
     async () => expect(polledAt(await get('/automation/consumers')) > before).toBe(true),
-    60_000,
+    // One user may send 100 requests a minute.
+    { timeout: 60_000, interval: 1000 },
   );
   expect((await subscribe('http://127.0.0.1:9999/a')).status, 'of the operator').toBe(201);
   expect((await subscribe('http://127.0.0.1:9998/a')).status, 'another one of this machine').toBe(422);

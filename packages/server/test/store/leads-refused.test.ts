@@ -25,7 +25,7 @@ const refused = (
     },
     ...{ timeZone: null, receivedAt: NOW - DAY_MS, lastAt: NOW - 60_000, times: 1, code: 'invalid-lead' },
     ...{ errors: [{ index: 0, field: 'mail', detail: 'is unknown' }], mediaType: 'application/json' },
-    ...{ body, bodyHash: hash('sha256', body), keyHash: null },
+    ...{ body, bodyHash: hash('sha256', body) },
     ...rest,
   };
 };

@@ -294,13 +294,11 @@ async function accept(context: CommandContext, flags: AcceptFlags, ids: readonly
         });
         continue;
       }
-      // Like a request that is accepted over HTTP: another row may be the same enquiry.
-      const { companyId, userId, source, bodyHash, keyHash } = row;
+      // Like a request that is accepted over HTTP: another token of the user may have sent the same body.
+      const { companyId, userId, source, bodyHash } = row;
       if (!dryRun) {
         if (outcome.kind === 'accepted') await countAccepted(store, row, outcome.results, clock());
-        await store.refusedLeads.removeAccepted([
-          { companyId, userId, source, bodyHash, keyHash, at: MAX_TIME, sent: row },
-        ]);
+        await store.refusedLeads.removeAccepted([{ companyId, userId, source, bodyHash, at: MAX_TIME }]);
       }
     }
     const verb = dryRun ? 'would be accepted' : 'accepted';

@@ -1553,10 +1553,13 @@ export const SITUATIONS: readonly Situation[] = [
     async setUp(world) {
       const make = await world.established('make');
       const form = await world.token('form', 'boss', { scopes: ['leads:write'] });
-      const headers = { 'idempotency-key': '"one"' };
-      expect((await world.post([{ vorname: 'Ada' }], form, headers)).status).toBe(422);
+      const leads = [{ firstName: 'Ada', branchId: 'new' }];
+      expect((await world.post(leads, form)).status).toBe(422);
       await make.polls(2);
-      expect((await world.post([{ firstName: 'Ada' }], form, headers)).status).toBe(201);
+      const branches = [{ id: 'new', name: 'New', departments: [] }];
+      const companies = [{ id: 'acme', name: 'Acme', branches, users: [] }];
+      await world.service.store.applyOrganisation({ companies });
+      expect((await world.post(leads, form)).status).toBe(201);
       await make.polls(2);
     },
     claims: {

@@ -212,13 +212,13 @@ describe('leadtap_service', () => {
         code: 'invalid-lead' as const,
         errors: [],
       },
-      ...{ mediaType: 'application/json', body: Buffer.from('{}'), bodyHash: 'b', keyHash: null },
+      ...{ mediaType: 'application/json', body: Buffer.from('{}'), bodyHash: 'b' },
     };
     await refusedLeads.record([refused]);
     await refusedLeads.record([refused]);
     expect(await refusedLeads.find('a')).toMatchObject({ times: 2 });
-    const { companyId, userId, source, lastAt: at, bodyHash, keyHash } = refused;
-    expect(await refusedLeads.removeAccepted([{ companyId, userId, source, at, bodyHash, keyHash }])).toBe(1);
+    const { companyId, userId, source, lastAt: at, bodyHash } = refused;
+    expect(await refusedLeads.removeAccepted([{ companyId, userId, source, at, bodyHash }])).toBe(1);
   });
 
   test('can be the login of a move, which keeps the stamps of deleted companies', async () => {
