@@ -31,6 +31,8 @@ import { RefusedLeadRecorder } from './intake/refused-leads.ts';
 import { SenderRecorder } from './intake/sender-recorder.ts';
 import { createUnidentifiedRecorder } from './intake/unidentified.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
+import { FairQueue } from './lib/fair.ts';
+import { withTimeout } from './lib/timeout.ts';
 import { VERSION } from './lib/version.ts';
 import { openLimiters } from './limits/open-limiters.ts';
 import { engineOf, openStore } from './open-store.ts';
@@ -147,7 +149,7 @@ export async function compose(
     ...{ hooks: storedHooks, hookHosts: consumerSources.hookHosts },
     isRecording: recorder !== undefined,
     hasIntake: config.intake,
-    flushSenders: (userId) => senders.flushUser(userId),
+    flushSenders: (userId) => stored(senders.flushUser(userId)),
     staleAfterMs,
     invocation,
     log: logger,
@@ -175,6 +177,7 @@ export async function compose(
     accounts,
     limiter: limiters.users,
     observeRefusal: metrics.observeRefusal,
+    queue: new FairQueue(metrics.watchReserved),
   };
   const polls = createPollEndpoint(
     {
@@ -194,7 +197,7 @@ export async function compose(
         createConsumersEndpoint({
           ...reading,
           store,
-          flushUser: (userId) => recorder.flushUser(userId),
+          flushUser: (userId) => stored(recorder.flushUser(userId)),
           staleAfterMs,
           instance,
           sources: consumerSources,
@@ -203,21 +206,23 @@ export async function compose(
           ...reading,
           attempts: store.attempts,
           sources: consumerSources,
-          flushUser: async (userId) => {
-            await Promise.all([recorder.flushUser(userId), attempts.flush()]);
-          },
+          flushUser: (userId) => stored(recorder.flushUser(userId), attempts.flush()),
         }),
       ]
     : [switchedOff(CONSUMERS_PATH, CONSUMERS_OFF), switchedOff(CONSUMER_LOG_PATH, CONSUMERS_OFF)];
-  const find = createFindEndpoint({ ...reading, store, watchReserved: metrics.watchReserved });
+  const find = createFindEndpoint({ ...reading, store });
   const senderLists = config.intake
     ? [
-        createSendersEndpoint({ ...reading, store, flushUser: (userId) => senders.flushUser(userId) }),
+        createSendersEndpoint({
+          ...reading,
+          store,
+          flushUser: (userId) => stored(senders.flushUser(userId)),
+        }),
         createSenderLogEndpoint({
           ...reading,
           attempts: store.attempts,
           sources: store,
-          flushUser: (userId) => senders.flushUser(userId),
+          flushUser: (userId) => stored(senders.flushUser(userId)),
         }),
       ]
     : [switchedOff(SENDERS_PATH, INTAKE_OFF), switchedOff(SENDER_LOG_PATH, INTAKE_OFF)];
@@ -335,6 +340,14 @@ export async function compose(
       await store.close();
     },
   };
+}
+
+/** As polls wait for their lock. */
+const MAX_FLUSH_WAIT_MS = 1000;
+
+/** A list has what is recorded in memory, unless it cannot be written soon. Does not reject. */
+async function stored(...flushes: readonly Promise<void>[]): Promise<void> {
+  await withTimeout(MAX_FLUSH_WAIT_MS, Promise.all(flushes)).catch(() => undefined);
 }
 
 /** Messages are sent one after the other. */

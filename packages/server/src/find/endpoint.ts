@@ -10,14 +10,13 @@ import {
   type IdentificationOptions,
   readVerified,
 } from '../http/identify.ts';
-import { ProblemError } from '../http/problems.ts';
 import { givenTwice, invalidQuery, type Parsed, parametersOf, parseLimit, parseTime } from '../http/query.ts';
 import { scopeOf } from '../leads/access.ts';
 import { renderLead } from '../leads/render.ts';
 import type { LeadSearchResult, LeadStore } from '../leads/store.ts';
 import { systemClock, toIso } from '../lib/clock.ts';
 import { mapInSlices } from '../lib/event-loop.ts';
-import type { WatchReserved } from '../lib/reserved.ts';
+import type { FairQueue } from '../lib/fair.ts';
 import type { Limiter } from '../limits/limiter.ts';
 
 export interface FindEndpointOptions extends IdentificationOptions, RefusalObserver {
@@ -25,7 +24,7 @@ export interface FindEndpointOptions extends IdentificationOptions, RefusalObser
   readonly accounts: Accounts;
   /** The limiter of polls: both count together. */
   readonly limiter: Limiter;
-  readonly watchReserved?: WatchReserved | undefined;
+  readonly queue: FairQueue;
 }
 
 interface FindQuery {
@@ -54,74 +53,14 @@ function parseFindQuery(search: string): FindQuery {
   throw invalidQuery({ before, limit, q });
 }
 
-/** Of a user. More at once would not be faster. */
-const MAX_RUNNING = 2;
-const MAX_WAITING = 8;
 /** A search that takes longer ends with what it has. */
 const MAX_SEARCH_MS = 10_000;
-const RETRY_AFTER_S = 1;
-
-interface UserSearches {
-  running: number;
-  /** In the order of their arrival. */
-  readonly waiting: (() => void)[];
-}
-
-/** Bounds the searches of each user. */
-class SearchSlots {
-  readonly #users = new Map<string, UserSearches>();
-
-  constructor(watch?: WatchReserved) {
-    watch?.('searching_users', () => this.#users.size);
-  }
-
-  /** Waits for a slot. Throws 429 if too many wait, and the reason of the signal if it is aborted first. */
-  async run<T>(userId: string, signal: AbortSignal, search: () => Promise<T>): Promise<T> {
-    signal.throwIfAborted();
-    const user = this.#users.get(userId) ?? { running: 0, waiting: [] };
-    this.#users.set(userId, user);
-    if (user.running < MAX_RUNNING) user.running += 1;
-    else await waitForSlot(user, signal);
-    try {
-      return await search();
-    } finally {
-      const next = user.waiting.shift();
-      // Its slot becomes that of the next one.
-      if (next) next();
-      else user.running -= 1;
-      if (user.running === 0) this.#users.delete(userId);
-    }
-  }
-}
-
-function waitForSlot({ waiting }: UserSearches, signal: AbortSignal): Promise<void> {
-  if (waiting.length >= MAX_WAITING)
-    throw new ProblemError('rate-limit-exceeded', {
-      detail: `Your user has ${MAX_RUNNING + MAX_WAITING} unfinished searches. Wait for their responses, then send this one again.`,
-      violatedPolicies: ['searches'],
-      headers: { 'retry-after': String(RETRY_AFTER_S) },
-    });
-  return new Promise((resolve, reject) => {
-    waiting.push(resolve);
-    signal.addEventListener('abort', () => {
-      const index = waiting.indexOf(resolve);
-      if (index !== -1) waiting.splice(index, 1);
-      reject(signal.reason);
-    });
-  });
-}
-
 export function createFindEndpoint(options: FindEndpointOptions): CallerEndpoint {
-  const { store, observeRefusal, clock = systemClock } = options;
+  const { store, queue, observeRefusal, clock = systemClock } = options;
   const callers = createIdentification({ ...options, scope: 'leads:read' });
-  const slots = new SearchSlots(options.watchReserved);
 
-  async function find(exchange: Exchange, caller: Caller): Promise<Payload> {
+  async function find(exchange: Exchange, first: Caller): Promise<Payload> {
     const query = parseFindQuery(searchOf(exchange.request.url));
-    return slots.run(caller.user.id, exchange.disconnected(), () => answer(exchange, caller, query));
-  }
-
-  async function answer(exchange: Exchange, first: Caller, query: FindQuery): Promise<Payload> {
     const endsAt = clock() + MAX_SEARCH_MS;
     const isTimeUp = () => clock() >= endsAt;
     const search = async ({ user }: Caller): Promise<LeadSearchResult> => {
@@ -145,6 +84,7 @@ export function createFindEndpoint(options: FindEndpointOptions): CallerEndpoint
     path: FIND_LEADS_PATH,
     methods: READ_METHODS,
     callers,
+    queue,
     answer: find,
     observe: ({ problem }) => observeRefusal?.(problem?.parts.violatedPolicies ?? []),
   };

@@ -2,11 +2,11 @@
  * Hooks: webhook subscriptions. A hook is one row with one position, `announcedThrough`. While its user may see a later lead, an event
  * is due: a thin one, or the leads themselves. So nothing is queued: what is lost is sent again because the row says so.
  */
-import { setImmediate } from 'node:timers/promises';
 import type { HookSend } from '@leadtap/contract';
 import type { ConsumerKey } from '../consumers/store.ts';
 import type { LeadScope } from '../leads/record.ts';
 import type { PageLead } from '../leads/render.ts';
+import { takeTurn } from '../lib/event-loop.ts';
 
 /** What a subscription says. */
 export interface NewHook extends ConsumerKey {
@@ -255,6 +255,6 @@ export async function* hookPages(
     page = await hooks.list({ now, companyId, userId, after: page.at(-1)?.hook.id, limit: HOOKS_PER_PAGE });
     yield page;
     // SQLite reads synchronously. Polls are answered between two pages.
-    await setImmediate();
+    await takeTurn();
   } while (page.length === HOOKS_PER_PAGE);
 }

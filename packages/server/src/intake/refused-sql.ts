@@ -1,7 +1,7 @@
 /** Refused requests in a database. */
-import { setImmediate } from 'node:timers/promises';
 import type { LeadError, ProblemCode } from '@leadtap/contract';
 import type { TokenKey } from '../accounts/token-key.ts';
+import { takeTurn } from '../lib/event-loop.ts';
 import {
   type ColumnType,
   type Dialect,
@@ -319,7 +319,7 @@ export function createRefusedLeadStore({ dialect, read, write }: SqlDatabase): R
         summaries.push(...(await read(() => summarizeCompany(of))));
         last = of;
         // SQLite reads synchronously. Polls are answered between two companies.
-        await setImmediate();
+        await takeTurn();
       }
     },
   };

@@ -32,7 +32,7 @@ export interface RowStatement {
 export type SqlTask<T> = Generator<Query, T, readonly unknown[]>;
 
 export interface TaskOptions {
-  /** At a database server. `short`: for work that is tried again soon. `none`: its duration depends on the size of a table. */
+  /** `short`: for work that is tried again soon. `none`, at a database server: its duration depends on the size of a table. */
   readonly timeout?: 'short' | 'none';
 }
 

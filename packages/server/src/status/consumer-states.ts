@@ -1,5 +1,4 @@
 /** What the stored positions of consumers mean: who has a lead, and who has stopped polling. */
-import { setImmediate } from 'node:timers/promises';
 import { consumerIdOf, hookSubjectOf } from '../attempts/store.ts';
 import {
   type Consumer,
@@ -18,6 +17,7 @@ import {
 import { hasEnded } from '../hooks/store.ts';
 import { mayPoll } from '../leads/access.ts';
 import { MAX_CLOCK_SKEW_MS, toIso, toIsoOrNull } from '../lib/clock.ts';
+import { takeTurn } from '../lib/event-loop.ts';
 import {
   type ConsumerHook,
   type HookSources,
@@ -326,7 +326,7 @@ export async function* consumerPages(
     page = await consumers.list({ ...query, after: page.at(-1), limit: CONSUMERS_PER_PAGE });
     yield page;
     // SQLite reads synchronously. Polls are answered between two pages.
-    await setImmediate();
+    await takeTurn();
   } while (page.length === CONSUMERS_PER_PAGE);
 }
 
@@ -340,7 +340,7 @@ export async function* endedConsumerPages(
     page = await consumers.listEnded({ ...query, after: page.at(-1), limit: CONSUMERS_PER_PAGE });
     yield page;
     // SQLite reads synchronously.
-    await setImmediate();
+    await takeTurn();
   } while (page.length === CONSUMERS_PER_PAGE);
 }
 
@@ -359,7 +359,7 @@ async function findMissedOfHooks(
     const missed = await consumers.findMissed(queries, limit);
     for (const [index, hook] of page.entries()) found.set(hook, missed[index] ?? []);
     // SQLite reads synchronously.
-    await setImmediate();
+    await takeTurn();
   }
   return found;
 }
@@ -393,7 +393,7 @@ export async function* listedConsumerPages(
     const facts = { announced, hook, missedLeads, downtimes };
     others.push({ userId, tokenId, name, companyId, consumer: undefined, ...facts });
     // SQLite reads synchronously.
-    await setImmediate();
+    await takeTurn();
   }
   yield others;
 }

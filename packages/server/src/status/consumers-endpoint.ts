@@ -11,6 +11,7 @@ import {
   type IdentificationOptions,
 } from '../http/identify.ts';
 import { systemClock, toIso } from '../lib/clock.ts';
+import type { FairQueue } from '../lib/fair.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Store } from '../store/store.ts';
 import {
@@ -38,6 +39,7 @@ export interface ConsumersEndpointOptions extends IdentificationOptions, Refusal
   readonly accounts: Accounts;
   /** The limiter of polls: both count together. */
   readonly limiter: Limiter;
+  readonly queue: FairQueue;
   /** Writes the polls of the user that are in memory, so that a poll is listed at once. */
   readonly flushUser: (userId: string) => Promise<void>;
   readonly staleAfterMs?: number | undefined;
@@ -106,6 +108,7 @@ export function createConsumersEndpoint(options: ConsumersEndpointOptions): Call
     path: CONSUMERS_PATH,
     methods: READ_METHODS,
     callers: createIdentification({ ...options, scope: 'leads:read' }),
+    queue: options.queue,
     answer: list,
     observe: ({ problem }) => observeRefusal?.(problem?.parts.violatedPolicies ?? []),
   };

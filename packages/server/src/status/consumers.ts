@@ -1,10 +1,10 @@
 /** The consumers in the diagnosis: all are judged and counted, the most urgent are listed. */
-import { setImmediate } from 'node:timers/promises';
 import { isSameConsumer, positionOf } from '../consumers/store.ts';
 import { hasEnded } from '../hooks/store.ts';
 import { CLIENT_CLOSED_REQUEST } from '../http/exchange.ts';
 import { mayPoll } from '../leads/access.ts';
 import { type Clock, toIso } from '../lib/clock.ts';
+import { takeTurn } from '../lib/event-loop.ts';
 import { startOf } from './consumer-hooks.ts';
 import {
   type ConsumerSources,
@@ -140,7 +140,7 @@ async function readConsumers({
     }
     urgent = urgent.sort(compare).slice(0, MAX_LISTED);
     // SQLite answers nothing else while it reads.
-    await setImmediate();
+    await takeTurn();
   }
   const removed = await readRemoved(sources, { now });
   counts.removed = removed.length;
@@ -368,7 +368,7 @@ async function countPending(
         const one = behind.find((other) => isSameConsumer(other, consumer));
         if (one) counted.set(one, { ...one, consumer });
       }
-    await setImmediate();
+    await takeTurn();
   }
   return counted;
 }

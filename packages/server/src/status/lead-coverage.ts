@@ -2,13 +2,14 @@
  * Whether every lead of the last 30 days has reached a consumer. Leads are delivered in the order of `createdAt`, so the positions and gaps
  * of the consumers that may see a place decide it for all leads of the place. Only the leads outside of them are counted.
  */
-import { setImmediate, setTimeout } from 'node:timers/promises';
+import { setTimeout } from 'node:timers/promises';
 import type { StoredCompany } from '../accounts/store.ts';
 import { includesScope } from '../consumers/scopes.ts';
 import { isInScope, mayPoll, maySee, type PollingUser, scopeOf } from '../leads/access.ts';
 import type { LeadScope } from '../leads/record.ts';
 import type { LeadRange, LeadRangeCount } from '../leads/store.ts';
 import { type Clock, toIso, toIsoOrNull } from '../lib/clock.ts';
+import { takeTurn } from '../lib/event-loop.ts';
 import { BEFORE_ALL_MS } from '../sql/sql.ts';
 import type { Store } from '../store/store.ts';
 import {
@@ -112,7 +113,7 @@ async function* countAll(store: RangeStore, tasks: readonly Task[]): AsyncGenera
       if (task) yield { ...task, ...count };
     }
     // Polls are answered between two queries.
-    await setImmediate();
+    await takeTurn();
   }
 }
 

@@ -1,5 +1,6 @@
 /** Whether the time without a new lead is longer than usual for this time of the week. */
-import { setImmediate } from 'node:timers/promises';
+
+import { takeTurn } from '../lib/event-loop.ts';
 import type { Store } from '../store/store.ts';
 
 const MINUTE_MS = 60_000;
@@ -45,7 +46,7 @@ export class LeadSilence {
     for (let start = from; start < until && minutes < MIN_USUAL_MINUTES; start += HOUR_MS) {
       const counts = await this.#store.countLeadsByMinute(start, Math.min(start + HOUR_MS, until));
       minutes += counts.length;
-      await setImmediate();
+      await takeTurn();
     }
     return minutes >= MIN_USUAL_MINUTES;
   }

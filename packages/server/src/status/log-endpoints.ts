@@ -14,6 +14,7 @@ import {
 import { ProblemError } from '../http/problems.ts';
 import { invalidQuery, type Parsed, parametersOf, parseLimit, parseTime } from '../http/query.ts';
 import { systemClock } from '../lib/clock.ts';
+import type { FairQueue } from '../lib/fair.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import { type LogSubject, logOfConsumer, logOfSender, readLog } from './attempt-log.ts';
 import { type ConsumerSources, listedConsumerPages, publicIdOf } from './consumer-states.ts';
@@ -24,6 +25,7 @@ interface LogOptions extends IdentificationOptions, RefusalObserver {
   readonly accounts: Accounts;
   /** The limiter of polls: both count together. */
   readonly limiter: Limiter;
+  readonly queue: FairQueue;
   readonly attempts: AttemptStore;
   /** Writes what is in memory of the user, so that an attempt is listed at once. */
   readonly flushUser: (userId: string) => Promise<void>;
@@ -84,6 +86,7 @@ function createLogEndpoint(
     path,
     methods: READ_METHODS,
     callers: createIdentification({ ...options, scope: 'leads:read' }),
+    queue: options.queue,
     answer,
     observe: ({ problem }) => observeRefusal?.(problem?.parts.violatedPolicies ?? []),
   };

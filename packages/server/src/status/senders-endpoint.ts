@@ -10,6 +10,7 @@ import {
 } from '../http/identify.ts';
 import type { PollingUser } from '../leads/access.ts';
 import { systemClock, toIso } from '../lib/clock.ts';
+import type { FairQueue } from '../lib/fair.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Facts, SenderProblem, SenderStatus } from './report.ts';
 import { describeSender } from './sender-problems.ts';
@@ -21,6 +22,7 @@ export interface SendersEndpointOptions extends IdentificationOptions, RefusalOb
   readonly accounts: Accounts;
   /** The limiter of polls: both count together. */
   readonly limiter: Limiter;
+  readonly queue: FairQueue;
   /** Writes the requests of the user that are in memory, so that a sender is listed at once. */
   readonly flushUser: (userId: string) => Promise<void>;
 }
@@ -41,6 +43,7 @@ export function createSendersEndpoint(options: SendersEndpointOptions): CallerEn
     path: SENDERS_PATH,
     methods: READ_METHODS,
     callers: createIdentification({ ...options, scope: 'leads:read' }),
+    queue: options.queue,
     answer: list,
     observe: ({ problem }) => observeRefusal?.(problem?.parts.violatedPolicies ?? []),
   };

@@ -1,5 +1,4 @@
 /** The senders in the diagnosis: all are judged and counted, the most urgent are listed. */
-import { setImmediate } from 'node:timers/promises';
 import { PROBLEMS } from '@leadtap/contract';
 import type { AccountStore } from '../accounts/store.ts';
 import { tokenKeyText } from '../accounts/token-key.ts';
@@ -16,6 +15,7 @@ import {
 import type { RefusedLeadStore, RefusedSummary, SenderKey } from '../intake/store.ts';
 import { shownNames, shownQuestions } from '../leads/shown-names.ts';
 import { type Clock, toIso, toIsoOrNull } from '../lib/clock.ts';
+import { takeTurn } from '../lib/event-loop.ts';
 import { isInLastDays } from './consumers.ts';
 import { last24hOf } from './last-hours.ts';
 import {
@@ -73,7 +73,7 @@ export async function* senderPages(
       return status;
     });
     // SQLite reads synchronously. Polls are answered between two pages.
-    await setImmediate();
+    await takeTurn();
   } while (page.length === SENDERS_PER_PAGE);
   for (const one of kept.values()) {
     const name = (one.tokenId !== null && (await findToken(one.tokenId))?.name) || null;

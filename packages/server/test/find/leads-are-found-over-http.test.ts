@@ -186,7 +186,7 @@ describe('the searches of a user', () => {
     await expect.poll(() => running, { timeout: 5000 }).toEqual(['0', '1']);
     const refused = await find(test, 'boss', { q: '10' }, { signal: AbortSignal.timeout(5000) });
     const { violatedPolicies } = await expectProblem(refused, 'rate-limit-exceeded');
-    expect(violatedPolicies).toEqual(['searches']);
+    expect(violatedPolicies).toEqual(['lists']);
     expect(refused.headers.get('retry-after')).toBe('1');
     answers.push(find(test, 'rival', { q: 'rival' }));
     await expect.poll(() => running).toEqual(['0', '1', 'rival']);

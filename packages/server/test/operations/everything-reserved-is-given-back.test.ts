@@ -91,7 +91,7 @@ async function readReserved({ metricsUrl, service }: TestService): Promise<Recor
 
 const AT_REST = {
   ...{ connections: 0, waiting_polls: 0, poll_checks: 0 },
-  ...{ upload_bytes: 0, uploading_users: 0, webhook_slots: 0, searching_users: 0 },
+  ...{ upload_bytes: 0, uploading_users: 0, webhook_slots: 0, list_slots: 0 },
 };
 
 it('after any mix of finished, failed, disconnected and timed-out requests', async () => {

@@ -36,6 +36,8 @@ const POLL_LOCK_WAIT_MS = 1000;
 const REVALIDATION_LOCK_WAIT_MS = 20;
 /** A write that does not get the lock within this time fails as unavailable, and nothing is written. */
 const WRITE_LOCK_WAIT_MS = 10_000;
+/** What is tried again soon, such as the records of polls, for which lists wait. */
+const SHORT_LOCK_WAIT_MS = 1000;
 /** Several processes that open a new database at once create its schema one after the other. */
 const OPEN_LOCK_WAIT_MS = 10_000;
 /** After `leads erase`: for the write lock, and until no program reads the write-ahead log. */
@@ -170,7 +172,7 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
     }
   }
 
-  async function write<T>(work: Work<T>): Promise<T> {
+  async function write<T>(work: Work<T>, waitMs = writeLockWaitMs): Promise<T> {
     current.check();
     const { database } = current;
     const { connection } = database;
@@ -178,7 +180,7 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
       current.assertNotReplaced(connection);
       return work(database);
     };
-    return connection.retryWhileBusy(writeLockWaitMs, () => connection.transaction(transaction));
+    return connection.retryWhileBusy(waitMs, () => connection.transaction(transaction));
   }
 
   const writeQueue = new WriteQueue(write);
@@ -186,11 +188,14 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
   const sql: SqlDatabase = {
     dialect: SQLITE,
     read: (task) => read(({ runTask }) => runTask(task())),
-    write: (task) =>
-      write(({ runTask, clearCache }) => {
-        clearCache();
-        return runTask(task());
-      }),
+    write: (task, { timeout } = {}) =>
+      write(
+        ({ runTask, clearCache }) => {
+          clearCache();
+          return runTask(task());
+        },
+        timeout === 'short' ? Math.min(SHORT_LOCK_WAIT_MS, writeLockWaitMs) : writeLockWaitMs,
+      ),
   };
 
   const changeTracking: ChangeTrackingStore = {

@@ -1,0 +1,108 @@
+/** Bounds work that costs much, so that one user or company does not delay the others. */
+import { takeTurn } from './event-loop.ts';
+import type { WatchReserved } from './reserved.ts';
+
+export const MAX_RUNNING = 8;
+/** More at once would not be faster. */
+export const MAX_RUNNING_OF_USER = 2;
+export const MAX_WAITING_OF_USER = 8;
+
+/** The user has as much unfinished work as it may have. */
+export class QueueFullError extends Error {}
+
+interface Waiting {
+  readonly userId: string;
+  readonly start: () => void;
+}
+
+/** Runs work in the order of its arrival. Companies take turns, and none has more than half of the places. */
+export class FairQueue {
+  /** By company. The first company is next. */
+  readonly #waiting = new Map<string, Waiting[]>();
+  readonly #runningOfCompany = new Map<string, number>();
+  readonly #runningOfUser = new Map<string, number>();
+  readonly #waitingOfUser = new Map<string, number>();
+  #running = 0;
+
+  constructor(watch?: WatchReserved) {
+    watch?.('list_slots', () => this.#running + sum(this.#waitingOfUser));
+  }
+
+  /** Rejects with a `QueueFullError`, or with the reason of the signal if it is aborted while the work waits. */
+  async run<T>(companyId: string, userId: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    signal.throwIfAborted();
+    if (this.#mayStart(companyId, userId)) this.#count(companyId, userId, 1);
+    else await this.#wait(companyId, userId, signal);
+    try {
+      // SQLite reads synchronously: no two of them in one turn.
+      await takeTurn(companyId);
+      signal.throwIfAborted();
+      return await work();
+    } finally {
+      this.#count(companyId, userId, -1);
+      this.#startNext();
+    }
+  }
+
+  #wait(companyId: string, userId: string, signal: AbortSignal): Promise<void> {
+    if ((this.#waitingOfUser.get(userId) ?? 0) >= MAX_WAITING_OF_USER) throw new QueueFullError();
+    return new Promise((resolve, reject) => {
+      const queue = this.#waiting.get(companyId) ?? [];
+      const leave = () => {
+        queue.splice(queue.indexOf(waiting), 1);
+        if (queue.length === 0) this.#waiting.delete(companyId);
+        add(this.#waitingOfUser, userId, -1);
+        signal.removeEventListener('abort', abort);
+      };
+      const abort = () => {
+        leave();
+        reject(signal.reason);
+      };
+      const start = () => {
+        leave();
+        this.#count(companyId, userId, 1);
+        resolve();
+      };
+      const waiting: Waiting = { userId, start };
+      queue.push(waiting);
+      this.#waiting.set(companyId, queue);
+      add(this.#waitingOfUser, userId, 1);
+      signal.addEventListener('abort', abort);
+    });
+  }
+
+  #startNext(): void {
+    for (const [companyId, queue] of this.#waiting) {
+      const next = queue.find(({ userId }) => this.#mayStart(companyId, userId));
+      if (!next) continue;
+      next.start();
+      // Behind the other companies. The loop comes to it again.
+      if (this.#waiting.delete(companyId)) this.#waiting.set(companyId, queue);
+    }
+  }
+
+  /** A company has at most as many places as it leaves free. */
+  #mayStart(companyId: string, userId: string): boolean {
+    const free = MAX_RUNNING - this.#running;
+    return (
+      (this.#runningOfUser.get(userId) ?? 0) < MAX_RUNNING_OF_USER &&
+      (this.#runningOfCompany.get(companyId) ?? 0) < free
+    );
+  }
+
+  #count(companyId: string, userId: string, by: 1 | -1): void {
+    this.#running += by;
+    add(this.#runningOfCompany, companyId, by);
+    add(this.#runningOfUser, userId, by);
+  }
+}
+
+/** No entry has 0. */
+function add(counts: Map<string, number>, key: string, by: 1 | -1): void {
+  const count = (counts.get(key) ?? 0) + by;
+  if (count > 0) counts.set(key, count);
+  else counts.delete(key);
+}
+
+const sum = (counts: ReadonlyMap<string, number>): number =>
+  [...counts.values()].reduce((total, count) => total + count, 0);

@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest';
+import { startIntake, tokenWith } from '../../../testing/harness/intake.ts';
+
+it('lists and logs are answered while a write of leads still waits for the lock', async () => {
+  const test = await startIntake();
+  const token = await tokenWith(test, 'boss', ['leads:read', 'leads:write'], 'of-boss');
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const send = async (path: string, body?: string): Promise<number> =>
+    (await fetch(`${test.url}${path}`, { headers, ...(body !== undefined && { method: 'POST', body }) }))
+      .status;
+  const lead = '{"firstName":"Ada"}';
+  // What the lists write before they read.
+  expect(await send('/leads', lead)).toBe(201);
+  expect(await send('/automation/new-leads')).toBe(200);
+  const release = await test.database.holdLock('acme');
+  let isWritten = false;
+  const written = send('/leads', lead).then((status) => {
+    isWritten = true;
+    return status;
+  });
+  const lists = ['consumers', 'senders', 'consumers', 'senders', 'consumers/none/log', 'senders/none/log'];
+  const answers = await Promise.all(lists.map((path) => send(`/automation/${path}`)));
+  expect([answers, isWritten]).toEqual([[200, 200, 200, 200, 404, 404], false]);
+  await release();
+  expect(await written).toBe(201);
+});
