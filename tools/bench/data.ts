@@ -110,8 +110,9 @@ export async function fillSqlite(
 ): Promise<{ tokens: Tokens }> {
   await leadtap(home, ['org', 'apply', '-'], [JSON.stringify(organisation(shape))]);
   if (shape.history) await importHistory(home, shape.history);
+  const scopes = scope.split(' ').flatMap((one) => ['--scope', one]);
   const issued: { userId: string; token: string }[] = JSON.parse(
-    await leadtap(home, ['token', 'issue', '--all-users', '--scope', scope, '--json']),
+    await leadtap(home, ['token', 'issue', '--all-users', ...scopes, '--json']),
   );
   return { tokens: new Map(issued.map(({ userId: id, token }) => [id, token])) };
 }

@@ -1,4 +1,3 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -6,8 +5,9 @@ import type { SubscribedHook } from '@leadtap/contract';
 import { type Bench, makeDataset, measureStores, openStore, type Result, type Section } from './bench.ts';
 import { STORES } from './contestants.ts';
 import { companyId, leadOf, type Shape, userId, WHOLE_COMPANY } from './data.ts';
+import { Polls, serveWithSlices } from './others.ts';
 import { atLeast, atMost, median, millis, percentile, whole } from './report.ts';
-import { type Checkout, type Instance, serve } from './service.ts';
+import type { Checkout, Instance } from './service.ts';
 import { TARGETS } from './targets.ts';
 
 /** Companies: two whose users have webhooks, with small and with large leads, and one that must not notice. */
@@ -69,7 +69,7 @@ interface Disturbance {
 interface MeasurementParts {
   readonly instance: Instance;
   readonly token: (company: number, n: number) => string;
-  readonly slicesFile: string;
+  readonly readSliceMs: () => Promise<number>;
   /** Of the webhooks that are measured, and of the one of the other company. */
   readonly receiver: LeadReceiver;
   readonly other: LeadReceiver;
@@ -78,12 +78,12 @@ interface MeasurementParts {
 
 class Measurement {
   readonly #parts: MeasurementParts;
-  /** By user: the last `Link`. */
-  readonly #links = new Map<number, string>();
-  #polls = 0;
+  readonly #polls: Polls;
 
   constructor(parts: MeasurementParts) {
     this.#parts = parts;
+    const tokens = Array.from({ length: POLLING_USERS }, (_, user) => parts.token(OTHER, user));
+    this.#polls = new Polls(parts.instance, tokens);
   }
 
   /** Returns the id. */
@@ -109,33 +109,15 @@ class Measurement {
     await pause(1500);
   }
 
-  async #readSlice(): Promise<number> {
-    rmSync(this.#parts.slicesFile, { force: true });
-    process.kill(this.#parts.instance.pid, 'SIGUSR2');
-    while (!existsSync(this.#parts.slicesFile)) await pause(5);
-    return Number(readFileSync(this.#parts.slicesFile, 'utf8'));
-  }
-
   async #poll(): Promise<number> {
-    this.#polls += 1;
-    const user = this.#polls % POLLING_USERS;
-    const url =
-      this.#links.get(user) ?? `http://127.0.0.1:${this.#parts.instance.port}/automation/new-leads?limit=1`;
-    const begunAt = performance.now();
-    const response = await fetch(url, {
-      headers: { authorization: `Bearer ${this.#parts.token(OTHER, user)}` },
-    });
-    await response.text();
-    if (response.status !== 200) throw new Error(`a poll was answered with ${response.status}`);
-    const pollMs = performance.now() - begunAt;
-    const [, link] = /<([^>]+)>/.exec(response.headers.get('link') ?? '') ?? [];
-    if (link !== undefined) this.#links.set(user, link);
-    return pollMs;
+    const { status, ms } = await this.#polls.next();
+    if (status !== 200) throw new Error(`a poll was answered with ${status}`);
+    return ms;
   }
 
   /** What others notice for this time: they poll, and have a webhook that gets a lead from time to time. */
   async observe(seconds: number): Promise<Disturbance> {
-    await this.#readSlice();
+    await this.#parts.readSliceMs();
     const polls: Promise<number>[] = [];
     const webhooks: number[] = [];
     const endsAt = performance.now() + 1000 * seconds;
@@ -157,7 +139,7 @@ class Measurement {
     }
     await adding;
     const pollMs = median(await Promise.all(polls));
-    return { sliceMs: await this.#readSlice(), pollMs, webhookMs: Math.max(...webhooks) };
+    return { sliceMs: await this.#parts.readSliceMs(), pollMs, webhookMs: Math.max(...webhooks) };
   }
 
   /** Leads a second that these hooks get, from the first on. */
@@ -176,7 +158,6 @@ async function measureStore(bench: Bench, checkout: Checkout, store: 'sqlite' | 
   const seconds = quick ? 3 : 10;
   const backlog = quick ? 500 : 5000;
   const dataset = await makeDataset(bench, checkout, `lead_hooks_${store}`, SHAPE);
-  const slicesFile = `${bench.folder}/slices-${checkout.name}-${store}`;
   const token = (company: number, n: number) => dataset.tokens.get(userId(company, n)) ?? '';
   const database = await openStore(dataset, store);
   const write = async (company: number, from: number, count: number, fieldsOf: typeof leadOf) => {
@@ -197,7 +178,6 @@ async function measureStore(bench: Bench, checkout: Checkout, store: 'sqlite' | 
     others += 1;
     return write(OTHER, others, 1, leadOf);
   };
-  const slices = new URL('servers/slices.js', import.meta.url).href;
   const receivers = [new LeadReceiver(), new LeadReceiver()] as const;
   const origins = await Promise.all(receivers.map((receiver) => receiver.listen()));
   for (const { server } of receivers)
@@ -205,13 +185,10 @@ async function measureStore(bench: Bench, checkout: Checkout, store: 'sqlite' | 
       server.closeAllConnections();
       server.close();
     });
-  const settings = {
-    ...dataset[store].settings,
-    ...{ LEADTAP_HOOK_HOSTS: origins.join(','), SLICES_FILE: slicesFile, NODE_OPTIONS: `--import=${slices}` },
-  };
-  const instance = bench.cleanup.own(await serve({ ...dataset[store], settings }));
+  const settings = { LEADTAP_HOOK_HOSTS: origins.join(',') };
+  const { instance, readSliceMs } = await serveWithSlices(bench, dataset[store], settings);
   const [receiver, other] = receivers;
-  const measurement = new Measurement({ instance, token, slicesFile, receiver, other, addOtherLead });
+  const measurement = new Measurement({ instance, token, readSliceMs, receiver, other, addOtherLead });
   const [origin, otherOrigin] = origins;
   await measurement.subscribe(OTHER, 0, `${otherOrigin}/other`);
   const subscribeAll = async (company: number, users: number, hooks: number) => {

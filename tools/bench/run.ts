@@ -19,6 +19,7 @@ import { KINDS, pollShape, STORES } from './contestants.ts';
 import { growth } from './growth.ts';
 import { hooks } from './hooks.ts';
 import { intake } from './intake.ts';
+import { isolation } from './isolation.ts';
 import { leadHooks } from './lead-hooks.ts';
 import { memory } from './memory.ts';
 import { polls } from './polls.ts';
@@ -33,7 +34,7 @@ import {
 import { type Checkout, openCheckout } from './service.ts';
 import { waiting } from './waiting.ts';
 
-const SECTIONS: readonly Section[] = [polls, waiting, hooks, leadHooks, intake, growth, memory];
+const SECTIONS: readonly Section[] = [polls, waiting, hooks, leadHooks, isolation, intake, growth, memory];
 const NAMES = SECTIONS.map(({ name }) => name);
 const COMPARED = SECTIONS.filter(({ isComparison }) => isComparison).map(({ name }) => name);
 

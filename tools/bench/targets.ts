@@ -53,6 +53,13 @@ export const TARGETS = {
     fastPerSecond: 100,
     slowPerSecond: 9,
   },
+  /** While one company sends a load that is within all rate limits. */
+  isolation: {
+    /** The median of polls and of `POST /leads` of others, compared with before; lists during a lock, compared with polls then. */
+    others: 4,
+    /** The longest slice of processor time between two turns of the event loop. */
+    sliceMs: 60,
+  },
   /** In arrays of 100. */
   intakeLeadsPerSecond: { sqlite: 5000, postgres: 3000 },
 } as const;
