@@ -255,6 +255,6 @@ export async function* hookPages(
     page = await hooks.list({ now, companyId, userId, after: page.at(-1)?.hook.id, limit: HOOKS_PER_PAGE });
     yield page;
     // SQLite reads synchronously. Polls are answered between two pages.
-    await takeTurn();
+    await takeTurn(companyId ?? userId);
   } while (page.length === HOOKS_PER_PAGE);
 }

@@ -100,7 +100,7 @@ async function parseIntake({ value }: IntakeContent, options: ReceiveOptions): P
   const entries: IntakeEntry[] = [];
   const errors: LeadError[] = [];
   const firstUses = new Map<string, number>();
-  const slices = new Slices();
+  const slices = new Slices(options.user.companyId);
   for (const [index, item] of items.entries()) {
     if (errors.length >= MAX_ERRORS) break;
     const turn = slices.beginLead();
@@ -221,10 +221,11 @@ async function addPlacementErrors(
 ): Promise<LeadError[]> {
   const leads = entries.map(({ lead }) => lead);
   const all = await store.findPlacementProblems(leads, { scope });
-  const found = await mapInSlices(entries, (entry, at) => {
+  const describe = (entry: IntakeEntry, at: number) => {
     const problems = (all[at]?.length ? all[at] : rejections[at]) ?? [];
     return problems.map((problem) => toError(entry.index, toIssue(problem, entry, user)));
-  });
+  };
+  const found = await mapInSlices(entries, describe, user.companyId);
   return [...errors, ...found.flat()].sort((a, b) => a.index - b.index).slice(0, MAX_ERRORS);
 }
 

@@ -40,14 +40,21 @@ const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 /** Other names of fields, by their name in a body. */
 type FieldNames = Readonly<Record<string, string>>;
 
+export interface BodyOptions {
+  /** Other names of fields, for bodies with fields of a lead. */
+  readonly names?: FieldNames;
+  /** Of the sender: companies take turns. */
+  readonly companyId?: string;
+}
+
 /** `contentType` is the whole header: that of a multipart form names its boundary. */
 export async function parseBody(
   mediaType: MediaType,
   bytes: Buffer,
   contentType: string = mediaType,
-  names: FieldNames = {},
+  { names = {}, companyId }: BodyOptions = {},
 ): Promise<IntakeContent> {
-  if (mediaType === 'application/json') return renameAll(await parseJson(decode(bytes)), names);
+  if (mediaType === 'application/json') return renameAll(await parseJson(decode(bytes), companyId), names);
   const fields = await readFields(mediaType, bytes, contentType);
   return parseForm(fields.map(([name, value]) => [fieldNamed(name, names), value]));
 }
@@ -81,8 +88,9 @@ export async function parseWebhook(
   mediaType: MediaType,
   bytes: Buffer,
   contentType: string = mediaType,
+  companyId?: string,
 ): Promise<unknown> {
-  if (mediaType === 'application/json') return (await parseJson(decode(bytes))).value;
+  if (mediaType === 'application/json') return (await parseJson(decode(bytes), companyId)).value;
   // Checkboxes of a form have the same name.
   const fields = new Map<string, string>();
   for (const [name, value] of await readFields(mediaType, bytes, contentType)) {
@@ -176,7 +184,7 @@ function requireParsable(level: number, values: number, names: number): void {
     );
 }
 
-async function parseJson(json: string): Promise<IntakeContent> {
+async function parseJson(json: string, companyId: string | undefined): Promise<IntakeContent> {
   const items = findItems(json);
   // An array of one item may be empty.
   if (!items || items.count < 2) return { value: parsePart(json) };
@@ -184,7 +192,11 @@ async function parseJson(json: string): Promise<IntakeContent> {
   if (items.count > MAX_INTAKE_LEADS) return { value: new Array(items.count).fill(null) };
   const [start = 0, ...ends] = items.separators;
   return {
-    value: await mapInSlices(ends, (end, index) => parsePart(json, (ends[index - 1] ?? start) + 1, end)),
+    value: await mapInSlices(
+      ends,
+      (end, index) => parsePart(json, (ends[index - 1] ?? start) + 1, end),
+      companyId,
+    ),
   };
 }
 

@@ -3,7 +3,7 @@ import type { TokenSource } from '../accounts/records.ts';
 import type { MediaType } from '../http/body.ts';
 import type { ParseOptions } from '../leads/parse-lead.ts';
 import type { IntakeContent } from './accept.ts';
-import { parseBody, parseWebhook } from './body.ts';
+import { type BodyOptions, parseBody, parseWebhook } from './body.ts';
 import { contentOfWebhook } from './sources.ts';
 
 export interface SentBody {
@@ -13,11 +13,9 @@ export interface SentBody {
   readonly contentType: string;
 }
 
-interface ContentOptions extends ParseOptions {
+interface ContentOptions extends ParseOptions, BodyOptions {
   /** Between the steps of a large body. */
   readonly pause?: (() => Promise<void>) | undefined;
-  /** Other names of fields, for bodies with fields of a lead. */
-  readonly names?: Readonly<Record<string, string>>;
 }
 
 /** Throws 400, 415 or 422 for a body without leads. */
@@ -28,14 +26,14 @@ export const parseContent = (
 ): Promise<IntakeContent> =>
   source
     ? parseAnswers(body, source, options)
-    : parseBody(body.mediaType, body.bytes, body.contentType, options.names);
+    : parseBody(body.mediaType, body.bytes, body.contentType, options);
 
 async function parseAnswers(
   { bytes, mediaType, contentType }: SentBody,
   source: TokenSource,
   options: ContentOptions,
 ): Promise<IntakeContent> {
-  const webhook = await parseWebhook(mediaType, bytes, contentType);
+  const webhook = await parseWebhook(mediaType, bytes, contentType, options.companyId);
   await options.pause?.();
   return contentOfWebhook(webhook, source, options);
 }

@@ -166,11 +166,13 @@ export function createIntakeEndpoint(
       const idempotencyKey = idempotencyKeyOf(request);
       const times = timesOf(token);
       const isLarge = body.length > MAX_BYTES_DECODED_AT_ONCE;
-      if (isLarge) await takeTurn();
+      const { companyId } = user;
+      const pause = isLarge ? () => takeTurn(companyId) : undefined;
+      await pause?.();
       const sentBody = { bytes: body, mediaType, contentType: typeOf(request) };
-      const pause = isLarge ? takeTurn : undefined;
-      const content = await parseContent(sentBody, token.source, { historical: false, clock, times, pause });
-      if (isLarge) await takeTurn();
+      const options = { historical: false, clock, times, pause, companyId };
+      const content = await parseContent(sentBody, token.source, options);
+      await pause?.();
       // Leads: 429, 422. One was counted before the body was read.
       const count = Array.isArray(content.value) ? Math.min(content.value.length, MAX_INTAKE_LEADS) : 1;
       const verdict = count > 1 ? await consumeLeads(exchange, token.userId, count - 1) : ofOne;
@@ -224,16 +226,17 @@ export function createIntakeEndpoint(
       const { isRevoked, user } = await accounts.revalidateFor(token);
       return isRevoked || user?.id !== userId ? undefined : user;
     };
-    if (!(await findUser())) return problem;
+    const before = await findUser();
+    if (!before) return problem;
     let upload: Upload | undefined;
     try {
       const rule = { ...LEADS_BODY, maxBytes: MAX_KEPT_BYTES };
       const mediaType = requireBody(request, rule) ?? 'application/json';
       upload = uploadBudget.open(`${REJECTED}${userId}`, declared ?? MAX_KEPT_BYTES, request.complete);
       const body = await readBody(exchange, rule);
-      if (body.length > MAX_BYTES_DECODED_AT_ONCE) await takeTurn();
+      if (body.length > MAX_BYTES_DECODED_AT_ONCE) await takeTurn(before.companyId);
       // Throws 400 or 415 for a body that would never be accepted.
-      await parseWebhook(mediaType, body, typeOf(request));
+      await parseWebhook(mediaType, body, typeOf(request), before.companyId);
       // The token may have been revoked while the body arrived.
       const user = await findUser();
       if (!user) return problem;

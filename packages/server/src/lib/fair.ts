@@ -1,5 +1,4 @@
 /** Bounds work that costs much, so that one user or company does not delay the others. */
-import { takeTurn } from './event-loop.ts';
 import type { WatchReserved } from './reserved.ts';
 
 export const MAX_RUNNING = 8;
@@ -34,9 +33,6 @@ export class FairQueue {
     if (this.#mayStart(companyId, userId)) this.#count(companyId, userId, 1);
     else await this.#wait(companyId, userId, signal);
     try {
-      // SQLite reads synchronously: no two of them in one turn.
-      await takeTurn(companyId);
-      signal.throwIfAborted();
       return await work();
     } finally {
       this.#count(companyId, userId, -1);

@@ -326,7 +326,7 @@ export async function* consumerPages(
     page = await consumers.list({ ...query, after: page.at(-1), limit: CONSUMERS_PER_PAGE });
     yield page;
     // SQLite reads synchronously. Polls are answered between two pages.
-    await takeTurn();
+    await takeTurn(query.companyId ?? query.userId);
   } while (page.length === CONSUMERS_PER_PAGE);
 }
 
@@ -340,7 +340,7 @@ export async function* endedConsumerPages(
     page = await consumers.listEnded({ ...query, after: page.at(-1), limit: CONSUMERS_PER_PAGE });
     yield page;
     // SQLite reads synchronously.
-    await takeTurn();
+    await takeTurn(query.userId);
   } while (page.length === CONSUMERS_PER_PAGE);
 }
 
@@ -359,7 +359,7 @@ async function findMissedOfHooks(
     const missed = await consumers.findMissed(queries, limit);
     for (const [index, hook] of page.entries()) found.set(hook, missed[index] ?? []);
     // SQLite reads synchronously.
-    await takeTurn();
+    await takeTurn(page[0]?.userId);
   }
   return found;
 }
@@ -370,6 +370,7 @@ export async function* listedConsumerPages(
   query: Omit<ConsumerQuery, 'limit' | 'after'>,
 ): AsyncGenerator<readonly ListedConsumer[]> {
   const { consumers } = sources;
+  await takeTurn(query.companyId ?? query.userId);
   const consumerHooks = await readConsumerHooks(sources, query);
   const downtimes = await consumers.listDowntimes();
   for await (const page of consumerPages({ consumers }, query))
@@ -393,7 +394,7 @@ export async function* listedConsumerPages(
     const facts = { announced, hook, missedLeads, downtimes };
     others.push({ userId, tokenId, name, companyId, consumer: undefined, ...facts });
     // SQLite reads synchronously.
-    await takeTurn();
+    await takeTurn(query.companyId ?? query.userId);
   }
   yield others;
 }

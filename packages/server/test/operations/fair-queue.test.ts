@@ -125,15 +125,3 @@ it('a company with much work delays another one by no more than what runs', asyn
   await nextTurns();
   expect(run.in('running', { company: 'b' })).toHaveLength(1);
 });
-
-it('pieces of work begin in turns of the event loop of their own', async () => {
-  const run = new Run();
-  for (const user of USERS) run.arrive(user.charAt(0), user);
-  let most = 0;
-  for (let last = 0; run.in('running').length < MAX_RUNNING - 1; ) {
-    await new Promise((resolve) => setImmediate(resolve));
-    most = Math.max(most, run.in('running').length - last);
-    last = run.in('running').length;
-  }
-  expect(most).toBe(1);
-});

@@ -86,7 +86,7 @@ export function leadMethods(database: Database): WriteMethods {
 
     async findPlacementProblems(leads, options = {}) {
       const lookup = await readLookup(database, leads);
-      return mapInSlices(leads, (lead) => findLeadProblems(lead, lookup, options));
+      return mapInSlices(leads, (lead) => findLeadProblems(lead, lookup, options), leads[0]?.companyId);
     },
 
     async planLeads(leads, options = {}) {

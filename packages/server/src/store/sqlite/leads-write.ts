@@ -83,8 +83,8 @@ interface EncodedLead {
 }
 
 /** Before the transaction, which holds the event loop: encoding takes as long as the inserts if custom fields are deep. */
-export const encodeLeads = (leads: readonly LeadInput[]): Promise<EncodedLead[]> =>
-  mapInSlices(leads, (lead) => ({ lead, fields: encodeFields(lead.fields) }));
+export const encodeLeads = (leads: readonly LeadInput[], companyId?: string): Promise<EncodedLead[]> =>
+  mapInSlices(leads, (lead) => ({ lead, fields: encodeFields(lead.fields) }), companyId);
 
 /** A request over HTTP with its leads encoded. */
 export type EncodedRequest = Omit<WriteRequest, 'leads'> & { readonly leads: readonly EncodedLead[] };

@@ -258,7 +258,11 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
     writeAllLeads: (leads, scope, sender, idempotency) =>
       writeQueue.enqueue({ leads, scope, sender, idempotency }),
     findPlacementProblems: (batch, writeOptions = {}) =>
-      mapInSlices(batch, (lead) => read(({ leads }) => findLeadProblems(lead, leads.lookup, writeOptions))),
+      mapInSlices(
+        batch,
+        (lead) => read(({ leads }) => findLeadProblems(lead, leads.lookup, writeOptions)),
+        batch[0]?.companyId,
+      ),
     planLeads: (batch, writeOptions = {}) =>
       read(({ leads: { lookup } }) => batch.map((lead) => planLead(lead, lookup, writeOptions))),
     ...createLeadLists(sql, decodeLead),

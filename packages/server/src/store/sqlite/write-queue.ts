@@ -28,7 +28,7 @@ export class WriteQueue {
   }
 
   async enqueue({ leads, ...rest }: WriteRequest): Promise<WriteAllOutcome> {
-    const request = { leads: await encodeLeads(leads), ...rest };
+    const request = { leads: await encodeLeads(leads, rest.scope.companyId), ...rest };
     const written = new Promise<WriteAllOutcome>((resolve, reject) => {
       // Two turns: requests that have arrived during the last commit are checked in the first, and join this group in the second.
       if (this.#pending.length === 0)
