@@ -60,7 +60,8 @@ export class Connections {
   }
 
   #receive(response: ServerResponse): void {
-    const { socket } = response.req;
+    const { req } = response;
+    const { socket } = req;
     const connection = this.#open.get(socket);
     if (connection === undefined) return;
     if (connection.isLast) {
@@ -69,7 +70,9 @@ export class Connections {
       return;
     }
     connection.responses.push(response);
-    if (connection.responses.length === MAX_PIPELINED) this.#closeAfterLast(connection);
+    // HTTP/1.0 has no chunks: RFC 9112, section 6.1, has the framing count as faulty.
+    const isFaulty = req.httpVersion === '1.0' && req.headers['transfer-encoding'] !== undefined;
+    if (isFaulty || connection.responses.length === MAX_PIPELINED) this.#closeAfterLast(connection);
     if (connection.responses.length === 1) this.#answer(connection);
   }
 

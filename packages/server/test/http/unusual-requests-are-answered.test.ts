@@ -52,6 +52,15 @@ describe('unusual requests get the usual response', () => {
     expect(await sendRaw(shared().url, text)).toMatchObject([{ status: 200, body: '[]' }]);
   });
 
+  // RFC 9112, section 6.1: its framing counts as faulty, so nothing after it is a request.
+  it('HTTP/1.0 with a body in chunks, after which the connection is closed', async () => {
+    const head = ['Connection: keep-alive', 'Transfer-Encoding: chunked', await authorization()];
+    const text = requestText(`GET ${NEW_LEADS_PATH} HTTP/1.0`, ...head);
+    const next = requestText(`GET ${NEW_LEADS_PATH} HTTP/1.0`, await authorization());
+    const answers = await sendRaw(shared().url, `${text}3\r\nabc\r\n0\r\n\r\n${next}`);
+    expect(answers).toMatchObject([{ status: 200, headers: { connection: 'close' }, body: '[]' }]);
+  });
+
   it.each([
     ['an absolute address', `http://leads.example.com${NEW_LEADS_PATH}?limit=5`],
     ['a path with encoded letters', NEW_LEADS_PATH.replace('n', '%6e')],
