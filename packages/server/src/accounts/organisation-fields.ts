@@ -8,8 +8,8 @@ const MAX_EMAIL_LENGTH = 320;
 const EMAIL = /^[^\s@]+@[^\s@]+$/;
 const COLOR = /^#[0-9a-f]{6}$/i;
 const UPPER_CASE_WORD = /^[A-Z][A-Z0-9_]{0,63}$/;
-/** Control characters, and single surrogates, which a database cannot store. */
-const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
+/** Control characters, line separators, and single surrogates, which a database cannot store. */
+const UNPRINTABLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
 
 /** The mistake in a value, to follow its name; undefined if it is right. */
 export type FindProblem = (text: string) => string | undefined;

@@ -1,5 +1,6 @@
 /** What a receiver says about a failure: the beginning of its response, if that is text. */
 import type { IncomingMessage } from 'node:http';
+import { toOneLine } from '../lib/escape.ts';
 
 const MAX_BYTES = 200;
 /** A receiver that sends its body slowly, or for ever, costs no more. */
@@ -39,7 +40,7 @@ function isText({ headers }: IncomingMessage): boolean {
 function toText(bytes: Buffer): string | undefined {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
-    return text.replace(/\p{C}/gu, ' ').replace(/\s+/gu, ' ').trim() || undefined;
+    return toOneLine(text) || undefined;
   } catch {
     return undefined;
   }

@@ -8,11 +8,14 @@ export const quoteForShell = (text: string): string =>
 export const escapeHtml = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
-/** Control characters, format characters such as those that reverse the direction of text, and line separators. */
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+/** Control characters, format characters such as those that reverse the direction of text, half surrogate pairs, and line separators. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
 /** Stored text could control the terminal, or show another text than the stored one. */
 export const printable = (text: string): string => text.replace(UNPRINTABLE, '?');
+
+/** In one line, with single spaces in their place. */
+export const toOneLine = (text: string): string => text.replace(UNPRINTABLE, ' ').replace(/\s+/g, ' ').trim();
 
 /** A character outside of the basic plane is two units. */
 const escapeCharacter = (character: string): string =>

@@ -1,6 +1,6 @@
 /** Names and commands in the sentences of the diagnosis. */
 import { PROBLEMS, type ProblemCode, type ProblemEntry } from '@leadtap/contract';
-import { quoteForShell } from '../lib/escape.ts';
+import { printable, quoteForShell, toOneLine } from '../lib/escape.ts';
 import { formatCount, formatDuration } from '../lib/formats.ts';
 import type { ConsumerStatus, Facts } from './report.ts';
 
@@ -17,21 +17,18 @@ export const agoOf = (moment: Pick<Facts, 'generatedAt'>, time: string): string 
 const MAX_NAMES = 5;
 const MAX_NAME_LENGTH = 60;
 
-/** In one line of a sentence: without control characters, those that change the direction of the text, and those that begin a command; cut. */
+/** In one line of a sentence: without those that begin a command; cut. */
 export const inSentence = (text: string): string => {
-  const characters = [
-    ...text
-      .replace(/\p{C}+/gu, ' ')
-      .replaceAll('`', "'")
-      .trim(),
-  ];
+  const characters = [...toOneLine(text).replaceAll('`', "'")];
   const isCut = characters.length > MAX_NAME_LENGTH;
   return isCut ? `${characters.slice(0, MAX_NAME_LENGTH).join('').trim()}…` : characters.join('');
 };
 
 /** As part of a command that a person copies. The placeholder stands for what cannot be copied safely. */
 export const inCommand = (text: string, placeholder: string): string =>
-  text.length <= MAX_NAME_LENGTH && !/[\p{C}`\\]/u.test(text) ? quoteForShell(text) : placeholder;
+  text.length <= MAX_NAME_LENGTH && printable(text) === text && !/[`\\]/.test(text)
+    ? quoteForShell(text)
+    : placeholder;
 
 /** The host that leads are sent to. Null: it polls. */
 export const hostOf = ({ hook }: Pick<Named, 'hook'>): string | null => hook?.host ?? null;

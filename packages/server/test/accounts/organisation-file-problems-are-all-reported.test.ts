@@ -108,6 +108,8 @@ describe('ids and names', () => {
     ['a\u0000b', 'must not hold control or broken characters'],
     ['a\nb', 'must not hold control or broken characters'],
     ['a\ud800', 'must not hold control or broken characters'],
+    ['a\u2028b', 'must not hold control or broken characters'],
+    ['a\u2029b', 'must not hold control or broken characters'],
   ])('the id %j is rejected', (id, detail) =>
     expect(problemsOf(company({ id }))).toEqual([`companies[0].id ${detail}`]),
   );

@@ -25,6 +25,7 @@ const INVALID_NAMES: readonly (readonly [string, unknown])[] = [
   ['too long', 'x'.repeat(101)],
   ['a line break', 'Slack\nsales'],
   ['an escape', 'Slack \u001b[31m'],
+  ['a line separator', 'Slack\u2028sales'],
   ['a broken character', 'Slack \ud800'],
   ['a number', 7],
   ['an object', {}],

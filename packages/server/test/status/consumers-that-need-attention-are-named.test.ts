@@ -180,7 +180,7 @@ describe('consumers that are refused', () => {
 describe('names', () => {
   it('of 10 kB, from right to left and with control characters change neither sentence nor table', async () => {
     const { clock, service, add } = await start();
-    const name = `\u202Eevil\u0007\n${'x'.repeat(10_000)}`;
+    const name = `\u202Eevil\u0007\u2028\u2029\n${'x'.repeat(10_000)}`;
     const poll = await add({ name });
     for (let round = 0; round < 11; round += 1) {
       await poll();
