@@ -26,21 +26,24 @@ export function readReason(response: IncomingMessage, isShort: boolean): () => s
   });
   response.on('error', () => undefined);
   response.on('close', () => clearTimeout(timer));
-  return () => toText(Buffer.concat(chunks));
+  return () => toText(Buffer.concat(chunks), response);
 }
 
 function isText({ headers }: IncomingMessage): boolean {
   const [type = ''] = (headers['content-type'] ?? '').toLowerCase().split(';', 1);
   const name = type.trim();
-  const isPlain = name.startsWith('text/') || name === 'application/json' || name.endsWith('+json');
+  const isPlain = /^(?:text\/.*|application\/json|.*\+json|)$/.test(name);
   return isPlain && (headers['content-encoding'] ?? 'identity') === 'identity';
 }
 
-/** Undefined: it is not UTF-8, or empty. The last character may be cut. */
-function toText(bytes: Buffer): string | undefined {
+const CONTROL = /(?!\s)\p{Cc}/u;
+
+/** Undefined: it is not UTF-8, or empty. The last character may be cut. Without a type, text has no control characters. */
+function toText(bytes: Buffer, { headers }: IncomingMessage): string | undefined {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
-    return toOneLine(text) || undefined;
+    const isText = headers['content-type'] !== undefined || !CONTROL.test(text);
+    return (isText && toOneLine(text)) || undefined;
   } catch {
     return undefined;
   }

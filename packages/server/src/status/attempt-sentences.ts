@@ -2,7 +2,7 @@
 import { PROBLEMS, type ProblemCode } from '@leadtap/contract';
 import { type Attempt, CLIENT_CLOSED_REQUEST_CODE } from '../attempts/store.ts';
 import { formatDuration } from '../lib/formats.ts';
-import { HOOK_FIXES } from './consumer-problems.ts';
+import { hookFix } from './consumer-problems.ts';
 import type { SenderStatus } from './report.ts';
 import { listFields, userHintOf } from './sender-problems.ts';
 import { countOf } from './sentences.ts';
@@ -52,7 +52,7 @@ const nextTry = ({ nextTryAt }: Attempt, now: number): string =>
 
 /** What to do about a refusal or a failure. */
 export function attemptFix(attempt: Attempt, sender: SenderStatus | undefined): string | null {
-  const { code, fields, host, since } = attempt;
+  const { code, fields, host, since, status } = attempt;
   if (code === CLIENT_CLOSED_REQUEST_CODE)
     return sender
       ? 'The sender must send the request again, with its whole body.'
@@ -61,6 +61,5 @@ export function attemptFix(attempt: Attempt, sender: SenderStatus | undefined): 
   const problem = problemOf(code);
   if (problem) return problem.integrator;
   if (host === null) return null;
-  if (attempt.status === 410) return HOOK_FIXES[since === null ? 'leads' : 'events'].disabled;
-  return HOOK_FIXES[since === null ? 'leads' : 'events'].failing;
+  return hookFix(since === null ? 'leads' : 'events', status === 410 ? 'disabled' : 'failing', status);
 }

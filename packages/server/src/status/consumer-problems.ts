@@ -418,20 +418,33 @@ export const describeExpiring: DescribeConsumer = (consumer, moment) => {
 };
 
 /** Of a webhook that does not accept what is sent. */
-export const HOOK_FIXES = {
+const HOOK_FIXES = {
   leads: {
     disabled:
       'When the receiver works again, subscribe the same URL again: all leads that wait are then sent, in order.',
-    failing:
-      'Look in its platform whether the automation is switched on. Leads wait, and are sent again by themselves: nothing is lost.',
+    failing: 'Leads wait, and are sent again by themselves: nothing is lost.',
   },
   events: {
     disabled:
       'Switch the automation off and on again in its platform: it then subscribes again. Leads wait until it polls.',
-    failing:
-      'Look in its platform whether the automation is switched on. Events are sent again by themselves, and leads wait until the next poll.',
+    failing: 'Events are sent again by themselves, and leads wait until the next poll.',
   },
 };
+
+/** What to do first about a webhook that answers so. */
+export const authenticationFix = (status: number | null): string | undefined =>
+  status === 401 || status === 403
+    ? 'Set the authentication of its webhook to None in its platform: Leadtap sends none. A program that checks signatures needs the secret of this subscription.'
+    : undefined;
+
+export function hookFix(
+  what: keyof typeof HOOK_FIXES,
+  state: 'disabled' | 'failing',
+  status: number | null,
+): string {
+  const look = state === 'failing' ? 'Look in its platform whether the automation is switched on.' : '';
+  return `${authenticationFix(status) ?? look} ${HOOK_FIXES[what][state]}`.trim();
+}
 
 export function describeHook(consumer: ConsumerStatus, moment: Moment): FoundConsumer {
   const described = describeHookRow(consumer, moment);
@@ -445,13 +458,13 @@ export function describeHook(consumer: ConsumerStatus, moment: Moment): FoundCon
       ...notSentFixes(consumer, moment),
     };
   }
-  const fix =
+  const test =
     consumer.hook?.state === 'disabled'
-      ? 'Leads wait, and none is lost. `leadtap hooks send-test ID` enables it again if its receiver accepts requests'
-      : 'It is sent again by itself. Leads wait meanwhile, and none is lost. `leadtap hooks send-test ID` shows what the receiver answers';
+      ? 'enables it again if its receiver accepts requests'
+      : 'shows what the receiver answers';
   return {
     ...{ ...described, message: `${subjectOf(consumer)}: ${described.row}.` },
-    fix: `${fix} (${hooksCommand(consumer)} shows the id).`,
+    fix: `${described.userFix} \`leadtap hooks send-test ID\` ${test} (${hooksCommand(consumer)} shows the id).`,
   };
 }
 
@@ -462,7 +475,7 @@ function describeHookRow(consumer: ConsumerStatus, moment: Moment): ConsumerRow 
   const answer = `${lastStatus === null ? 'did not answer' : `answered with ${lastStatus}`}${leads}`;
   if (state === 'disabled') {
     const reason = what === 'leads' ? answer : `accepted no event for 3 days, and ${answer}`;
-    return { row: `its webhook is disabled: it ${reason}`, userFix: HOOK_FIXES[what].disabled };
+    return { row: `its webhook is disabled: it ${reason}`, userFix: hookFix(what, state, lastStatus) };
   }
   const failingS = failingSince === null ? 0 : secondsSince(moment, failingSince);
   const isLong = failingS >= FAILING_LONG_S;
@@ -472,7 +485,7 @@ function describeHookRow(consumer: ConsumerStatus, moment: Moment): ConsumerRow 
   return {
     severity: isLong ? 'error' : 'warning',
     row: `its webhook ${failed}: it ${answer}`,
-    userFix: HOOK_FIXES[what].failing,
+    userFix: hookFix(what, 'failing', lastStatus),
   };
 }
 

@@ -232,7 +232,7 @@ export const RULES: readonly Rule[] = [
     levels: ['warning', 'error'],
     title: 'The events or leads of a webhook subscription are not accepted',
     guide:
-      'What was not accepted is sent again, and no lead is lost. It is an error after 15 minutes. `leadtap hooks list` shows what the receiver answered. 404 or 410: the automation was deleted or switched off. 401 or 403: it refuses. 429 or 5xx: the platform is overloaded or down, so wait. 3xx: its address has changed. `-`: no connection, no response within 10 seconds, or no valid certificate.',
+      'What was not accepted is sent again, and no lead is lost. It is an error after 15 minutes. `leadtap hooks list` shows what the receiver answered. 404 or 410: the automation was deleted or switched off. 401 or 403: it wants authentication, which Leadtap does not send. 429 or 5xx: the platform is overloaded or down, so wait. 3xx: its address has changed. `-`: no connection, no response within 10 seconds, or no valid certificate.',
     find: (facts) => {
       const found = findHooks(
         facts,

@@ -10,6 +10,7 @@ import type { TestService } from '../../../testing/harness/service.ts';
 import { startReceiver } from '../../../testing/integrations/hook-receiver.ts';
 import { client, iso } from '../consumers/support/consumers.ts';
 import { startWith, subscribe } from '../hooks/support/hooks.ts';
+import { readStatus } from '../status/support/status.ts';
 
 const get = async <Body>(service: TestService, path: string, userId = 'boss'): Promise<Body> => {
   const token = await service.token(userId, { tokenId: 'reader' });
@@ -76,6 +77,27 @@ it('a webhook that sends leads: what was accepted, and why something was refused
   const [erased] = await hookLogOf(service);
   expect(erased).toMatchObject({ status: 503, reason: null });
 });
+
+it.each([401, 403])(
+  'a receiver that wants authentication: what it says, and what to do: %i',
+  async (status) => {
+    const receiver = await startReceiver();
+    const service = await startWith(receiver);
+    const token = await service.token('boss', { expiresInMs: 30 * 86_400_000 });
+    await subscribe(service, token, receiver.url, undefined, 'lead');
+    // As n8n answers: without a type.
+    receiver.respond = (response) => response.writeHead(status).end('Authorization is required!');
+    await service.add({});
+    const fix = expect.stringMatching(/^Set the authentication of its webhook to None/);
+    await vi.waitFor(async () => {
+      const { consumers } = await get<Consumers>(service, 'consumers');
+      expect(consumers).toMatchObject([{ fix }]);
+      expect(await hookLogOf(service)).toMatchObject([{ status, reason: 'Authorization is required!', fix }]);
+      const { problems } = await readStatus(service);
+      expect(problems).toMatchObject([{ fix }]);
+    });
+  },
+);
 
 it('events are in the log of the consumer that polls with the token', async () => {
   const receiver = await startReceiver();

@@ -241,6 +241,7 @@ describe('leadtap hooks send-test', () => {
   test.each([
     [500, 'did not accept the test: it answered with status 500', 'is running and accepts the request'],
     [302, 'did not accept the test: it answered with status 302', 'Redirects are not followed.'],
+    [401, 'did not accept the test: it answered with status 401', 'Set the authentication of its webhook to'],
     [410, 'answered with status 410: the automation does not exist any more', 'leadtap hooks remove '],
   ])('says what a receiver that answers with %i means', async (status, message, fix) => {
     const { service, receiver, run } = await installation();

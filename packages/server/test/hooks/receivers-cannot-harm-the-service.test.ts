@@ -209,7 +209,8 @@ describe('of the body of a failure', () => {
     ['a text of 200 bytes', failed(`${TEXT}\r\ncontent-length: 999`, 'é'.repeat(499)), 'é'.repeat(100)],
     ['no image', failed('content-type: image/png\r\ncontent-length: 3', 'PNG'), undefined],
     ['nothing compressed', failed(`${TEXT}\r\ncontent-encoding: gzip\r\ncontent-length: 1`, 'x'), undefined],
-    ['nothing without a type', failed('content-length: 1', 'x'), undefined],
+    ['text without a type', failed('content-length: 15', 'Wrong\tuser!\r\né'), 'Wrong user! é'],
+    ['no other bytes without a type', failed('content-length: 3', 'a\0b'), undefined],
   ])('the reason is %s', async (_name, text, reason) => {
     const { outcome } = await post((socket) => socket.end(text));
     expect(outcome).toMatchObject({ kind: 'refused', status: 500 });

@@ -21,6 +21,7 @@ import { mayPoll } from '../../leads/access.ts';
 import { toIso, toIsoOrNull } from '../../lib/clock.ts';
 import { formatDuration } from '../../lib/formats.ts';
 import { VERSION } from '../../lib/version.ts';
+import { authenticationFix } from '../../status/consumer-problems.ts';
 import { findCompany, findUser } from '../accounts/organisation.ts';
 import { addCommand } from '../command.ts';
 import { type CommandContext, hooksOf, withStore } from '../context.ts';
@@ -264,7 +265,8 @@ function toFailure(outcome: FailedOutcome, hook: Hook): Failure {
         `${host} did not accept the test: it answered with status ${outcome.status}`,
         outcome.status < 400
           ? 'Redirects are not followed. Subscribe the new URL.'
-          : 'Check that the automation, or the program at this address, is running and accepts the request.',
+          : (authenticationFix(outcome.status) ??
+              'Check that the automation, or the program at this address, is running and accepts the request.'),
       );
     case 'timeout':
       return new Failure('unavailable', `${host} did not answer within 10 seconds`, 'Try again later.');
