@@ -2,6 +2,9 @@
 import { basename, delimiter, dirname, relative, resolve, sep } from 'node:path';
 import { quoteForShell } from '../lib/escape.ts';
 
+/** Windows has backslashes in paths. */
+const quotePath = sep === '\\' ? (path: string) => path : quoteForShell;
+
 /** `leadtap` if that is on the PATH, `npx leadtap` below npm, otherwise the path of the program. */
 export function invocationOf(
   env: Readonly<Record<string, string | undefined>>,
@@ -13,12 +16,12 @@ export function invocationOf(
   const isOnPath = (env['PATH'] ?? '').split(delimiter).includes(dirname(script));
   if (isOnPath && basename(script) === 'leadtap') return 'leadtap';
   // Node gives the path of a script, but the name of the single executable as it was typed: without a folder, it is on the PATH.
-  if (basename(script) === script) return quoteForShell(script);
+  if (basename(script) === script) return quotePath(script);
   const inFolder = relative(cwd, resolve(cwd, script));
   const path = inFolder.startsWith('..') ? script : inFolder;
-  if (path.endsWith('.js')) return `node ${quoteForShell(path)}`;
+  if (path.endsWith('.js')) return `node ${quotePath(path)}`;
   // A shell looks for a name without a folder on the PATH only.
-  return quoteForShell(path.includes(sep) ? path : `.${sep}${path}`);
+  return quotePath(path.includes(sep) ? path : `.${sep}${path}`);
 }
 
 /** `leadtap` as a command: in backquotes, indented, after `Usage:` (with colours), a pipe, a variable, `;` or "with". Not in `leadtap: an error` or in prose. */

@@ -2,7 +2,7 @@
 
 /** An argument of a command that a person can paste. */
 export const quoteForShell = (text: string): string =>
-  /^[\w@%+=:,./\\-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 /** Escapes all characters that end a text or a quoted attribute. */
 export const escapeHtml = (text: string): string =>

@@ -18,7 +18,6 @@ import {
   forgetCommand,
   hooksCommand,
   hostOf,
-  inCommand,
   issueCommand,
   listNames,
   pendingText,
@@ -109,7 +108,7 @@ export const describeSkipped: DescribeConsumer = (consumer, { generatedAt }) => 
 
 /** Perhaps beside others that were never sent to it: the fix is the same. */
 function describeMissed(consumer: ConsumerStatus): FoundConsumer {
-  const { skippedLeads, skippedSince, missedLeads, hook } = consumer;
+  const { skippedLeads, skippedSince, missedLeads } = consumer;
   const since = toIso(Date.parse(skippedSince ?? '') - 1);
   const which = missedLeads < skippedLeads ? `${missedLeads} of them` : skippedLeads === 1 ? 'it' : 'them';
   const row = `may not have received ${countUpTo(skippedLeads)} ${skippedLeads === 1 ? 'lead' : 'leads'}: it could not see ${which} when it got later leads, because of a move or of its access level`;
@@ -118,7 +117,7 @@ function describeMissed(consumer: ConsumerStatus): FoundConsumer {
   if (hostOf(consumer) !== null)
     return {
       ...found,
-      fix: `To send all leads since then again: ${removeHookCommand(consumer)}, then ${addHookCommand({ ...consumer, hook: hook && { ...hook, announcedThrough: since } })}. ${hint}`,
+      fix: `To send all leads since then again: ${removeHookCommand(consumer)}, then the command that it prints, with \`--since ${since}\`. ${hint}`,
       userFix: `Delete the subscription, and subscribe again with \`since\` \`${since}\`: all leads since then are sent again. ${hint}`,
     };
   const fixFor = (whom: string): string =>
@@ -140,9 +139,6 @@ export const endOf = ({ tokenExpiresAt, tokenEnded }: ConsumerStatus): string =>
     ? 'the key that signed its token was removed'
     : `its token expired on ${tokenExpiresAt?.slice(0, 10)}`;
 
-const addHookCommand = ({ userId, hook }: ConsumerStatus): string =>
-  `\`leadtap hooks add --user ${inCommand(userId, 'ID')} --url URL --send ${hook?.send} --since ${hook?.announcedThrough}\``;
-
 /** Not with the id itself: a program that knows it may delete the subscription, and the diagnosis is also sent to chats. */
 const removeHookCommand = (consumer: ConsumerStatus): string =>
   `\`leadtap hooks remove ID\` (${hooksCommand(consumer)} shows the id)`;
@@ -150,12 +146,9 @@ const removeHookCommand = (consumer: ConsumerStatus): string =>
 export const describeEnded: DescribeConsumer = (consumer) => {
   if (consumer.hook && hasEnded(consumer.hook.state)) {
     const row = `${endOf(consumer)}: ${pendingText(consumer.pendingLeads)}, and none is sent`;
-    const isKeyRemoved = consumer.tokenEnded === 'key-removed';
     return {
       ...{ message: `${subjectOf(consumer)}: ${row}.`, row },
-      fix: isKeyRemoved
-        ? `Replace it: ${removeHookCommand(consumer)}, then ${addHookCommand(consumer)}.`
-        : `Subscribe its URL again, from where it ended: ${addHookCommand(consumer)}. If it is no longer needed: ${removeHookCommand(consumer)}.`,
+      fix: `Delete it: ${removeHookCommand(consumer)}. If it is still needed, run the command that this prints: all leads that wait are then sent.`,
       userFix: `Subscribe the same URL again with a new token, and with \`since\` \`${consumer.hook?.announcedThrough}\`: all leads that wait are then sent, in order. If you no longer need it, delete the subscription.`,
     };
   }
@@ -406,7 +399,7 @@ export const describeExpiring: DescribeConsumer = (consumer, moment) => {
     return {
       message: `The token of ${describe(consumer)} expires in ${left}. Its webhook ends with it: no more leads are sent then.`,
       row: `its token expires in ${left}, and its webhook ends with it`,
-      fix: `Before then, replace it: ${removeHookCommand(consumer)}, then ${addHookCommand(consumer)}.`,
+      fix: `Before then, replace it: ${removeHookCommand(consumer)}, then the command that it prints.`,
       userFix: 'Ask the operator for a new token, and subscribe the same URL again with it before then.',
     };
   return {

@@ -168,7 +168,7 @@ export const RULES: readonly Rule[] = [
     title:
       'A consumer still polls with a token that has ended (revoked or expired), or leads wait for a webhook whose token has ended',
     guide:
-      'The polls of one that polls are refused. Put a new token into the automation (`leadtap token issue --user ID`), or switch the automation off. The automation continues where it stopped. A webhook has ended with its token, or with the key that signed it: delete it (`leadtap hooks remove ID`), and if it is needed, subscribe its URL again from the time that the status page names (`leadtap hooks add --since`).',
+      'The polls of one that polls are refused. Put a new token into the automation (`leadtap token issue --user ID`), or switch the automation off. The automation continues where it stopped. A webhook has ended with its token, or with the key that signed it: delete it (`leadtap hooks remove ID`), and if it is needed, run the command that this prints.',
     ended: 'does not use the ended token any more',
     describe: describeEnded,
   }),

@@ -89,6 +89,21 @@ describe('leadtap hooks add', () => {
     expect(new Set([first, ...others].map(({ id }) => id)).size).toBe(4);
   });
 
+  test('--since of one that exists is not used, and the commands that replay are printed', async () => {
+    const { service, receiver, run, add } = await installation();
+    for (const id of ['a', 'b']) await service.add({ id });
+    const { id, since } = await add('');
+    const same = await run(`hooks add --user boss --url ${receiver.url} --since 2026-03-01`);
+    const replay = `hooks add --user boss --url ${receiver.url} --since 2026-03-01T00:00:00.000Z`;
+    expect(same.stdout).toContain(`since   ${since}\n`);
+    expect(same.stderr).toContain(`  leadtap hooks remove ${id}\n  leadtap ${replay}\n`);
+    expect(receiver.events).toHaveLength(0);
+    await run(`hooks remove ${id}`);
+    await run(replay);
+    await receiver.event(2);
+    expect(receiver.events.map(({ text }) => JSON.parse(text).id)).toEqual(['a', 'b']);
+  });
+
   test('the same twice at once is one subscription, with one token', async () => {
     const { service, add } = await installation();
     const [one, other] = await Promise.all([add(' --send event'), add(' --send event')]);
@@ -226,9 +241,12 @@ test('one of another token is not taken for it, and keeps its token when it is r
   const refused = await run(`hooks add --user boss --url ${receiver.url} --send event`);
   expect(refused).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining(`  leadtap hooks remove ${id}\n    --since ${since}\n`),
+    stderr: expect.stringContaining(`the command that it prints:\n    leadtap hooks remove ${id}\n`),
   });
-  expect((await run(`hooks remove ${id}`)).code).toBe(0);
+  expect(await run(`hooks remove ${id}`)).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining(`--send event --since ${since}\n`),
+  });
   // It works: 404 for the hook, not 401.
   expect((await hooksRequest(service, token, { path: `/${id}` })).status).toBe(404);
   expect(await add(` --send event --since ${since}`)).toMatchObject({ since });

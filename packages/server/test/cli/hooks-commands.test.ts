@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { Lead } from '@leadtap/contract/schemas';
 import { Webhook } from 'standardwebhooks';
 import { Errors } from 'typebox/value';
@@ -15,7 +17,7 @@ async function installation() {
   const receiver = await startReceiver();
   const service = await startWith(receiver, { clock });
   const shell = terminal();
-  const run = (command: string, options: RunOptions = {}) => {
+  const run = (command: string | readonly string[], options: RunOptions = {}) => {
     const settings = {
       LEADTAP_HOOK_HOSTS: receiver.origin,
       LEADTAP_SIGNING_KEY_FILE: keyFileOf(service),
@@ -168,13 +170,45 @@ describe('leadtap hooks list', () => {
   });
 });
 
-test('leadtap hooks remove deletes a subscription, and says so if there is none', async () => {
-  const { service, run } = await installation();
-  const { id } = await subscribe(service, await service.token('boss'), ZAPIER_URL);
-  const deleted = 'Deleted. No more events are sent to hooks.zapier.com.\n';
-  expect(await run(`hooks remove ${id}`)).toMatchObject({ code: 0, stderr: deleted });
-  expect(await service.store.hooks.find(id)).toBeUndefined();
-  expect(await run(`hooks remove ${id}`)).toMatchObject({ code: 1 });
+describe('leadtap hooks remove', () => {
+  test('deletes a subscription, and says so if there is none', async () => {
+    const { service, run } = await installation();
+    const { id, since } = await subscribe(service, await service.token('boss'), ZAPIER_URL);
+    const { code, stdout, stderr } = await run(`hooks remove ${id} --json`);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(JSON.parse(stdout)).toEqual({
+      ...{ id, userId: 'boss', url: ZAPIER_URL, send: 'event', name: null, since },
+    });
+    expect(await service.store.hooks.find(id)).toBeUndefined();
+    expect(await run(`hooks remove ${id}`)).toMatchObject({ code: 1 });
+  });
+
+  test('prints a command for a shell that goes on from its position', async () => {
+    const { receiver, service, run } = await installation();
+    await service.add({ id: 'before' });
+    const url = `${receiver.url}?a=$(b)&c=d`;
+    const name = String.raw`It's \ $HOME; leadtap x`;
+    const { id, since } = JSON.parse(
+      (await run(['hooks', 'add', '--user', 'boss', '--url', url, '--name', name, '--json'])).stdout,
+    );
+    receiver.respond = respondWith(503);
+    await service.add({ id: 'after' });
+    await receiver.event(1);
+    const { stderr } = await run(`hooks remove ${id}`, { parts: { invocation: 'npx leadtap' } });
+    const [, command = ''] =
+      /^Deleted\. Nothing more is sent to 127\S+\.\nTo continue after \S+Z, run:\n {2}npx leadtap (.+)\n$/.exec(
+        stderr,
+      ) ?? [];
+    const { stdout } = await promisify(execFile)('bash', ['-c', `printf '%s\\n' ${command}`]);
+    const printed = stdout.trimEnd().split('\n');
+    expect(printed).toEqual([
+      ...['hooks', 'add', '--user', 'boss', '--url', url, '--name', name, '--since', since],
+    ]);
+    receiver.respond = respondWith(200);
+    expect((await run(printed)).code).toBe(0);
+    const events = receiver.events.length;
+    expect(JSON.parse((await receiver.event(events + 1)).text)).toMatchObject({ id: 'after' });
+  });
 });
 
 describe('leadtap hooks send-test', () => {

@@ -200,16 +200,16 @@ it('a webhook whose token has expired stays listed, as expired, with the leads t
     { level: 'error', problem: 'token-revoked-in-use', message, hook: { state: 'expired' } },
   ]);
   expect(consumers[0]?.fix).toContain(`with a new token, and with \`since\` \`${iso(first)}\``);
-  expect((await readStatus(service)).problems[0]?.fix).toContain(
-    `hooks add --user boss --url URL --send lead --since ${iso(first)}`,
-  );
+  expect((await readStatus(service)).problems[0]?.fix).toContain('run the command that this prints');
   expect((await run('hooks list')).stdout).toMatch(/ expired +\S+ +pending\b.* hooks\.zapier\.com /);
   expect(JSON.parse((await run('consumers --stale --json')).stdout)).toMatchObject([{ waiting: 1 }]);
   const { stdout: shown } = await run('leads show second');
   expect(shown).toContain('token token-1 (user boss): waiting since');
   expect(shown).toContain('; webhook to hooks.zapier.com, expired, last sent 1 min ago');
-  const add = 'hooks add --user boss --url https://hooks.zapier.com/hooks/catch/1/secret/';
-  expect((await run(`${add} --since ${iso(first)}`)).code).toBe(0);
+  const { stderr } = await run(`hooks remove ${ID}`);
+  const [, printed = ''] = /\n {2}leadtap (hooks add .+)\n/.exec(stderr) ?? [];
+  expect(printed).toContain(` --since ${iso(first)}`);
+  expect((await run(printed)).code).toBe(0);
   expect(JSON.parse((await run('hooks list --json')).stdout)).toMatchObject([{ state: 'active' }]);
 });
 

@@ -58,9 +58,11 @@ it('nothing is sent for a token whose key was removed; a token of the new key ge
     stderr: expect.stringContaining('the key that signed its token was removed'),
   });
   const refused = await run(add);
-  expect(refused.stderr).toContain(`  leadtap hooks remove ${id}\n    --since ${since}\n`);
-  await run(`hooks remove ${id}`);
-  expect((await run(`${add} --since ${since}`)).code).toBe(0);
+  expect(refused.stderr).toContain(`  leadtap hooks remove ${id}\n`);
+  const [, printed = ''] =
+    /\n {2}leadtap (hooks add .+)\n/.exec((await run(`hooks remove ${id}`)).stderr) ?? [];
+  expect(printed).toBe(`${add} --since ${since}`);
+  expect((await run(printed)).code).toBe(0);
   expect(JSON.parse((await receiver.event(2)).text)).toMatchObject({ id: 'late' });
 });
 

@@ -21,6 +21,7 @@ import { withInvocation } from '../invocation.ts';
 import { parseSince } from '../leads/find.ts';
 import { writeJson, writeLine } from '../output.ts';
 import { warnAboutService } from '../running-service.ts';
+import { addAgainCommand } from './find.ts';
 import { checkName } from './rename.ts';
 
 export function registerAdd(hooks: Command, context: CommandContext): void {
@@ -47,7 +48,7 @@ Every lead is sent, in order, and again until the receiver answers 2xx: it may g
 poll has it. The service must run. With --send event, the receiver has to poll, with the token that this command prints.
 
 The secret verifies the signatures of the requests (Standard Webhooks). The same command again prints the same
-subscription. \`leadtap hooks remove\` ends it. It has a token of its own, valid for 10 years.
+subscription, at its position. \`leadtap hooks remove\` ends it. It has a token of its own, valid for 10 years.
 
 Hosts of automation platforms are allowed. LEADTAP_HOOK_HOSTS has to list any other one, for the service as well.`,
     examples: [
@@ -114,8 +115,8 @@ const addHook = (context: CommandContext, flags: AddFlags): Promise<void> =>
     if (json) return writeJson(stdout, facts);
     const { tokenId: _, send: __, ...printed } = facts;
     for (const [key, value] of Object.entries(printed)) await writeLine(stdout, `${key.padEnd(6)}  ${value}`);
-    const notes = describeHook(hook, user, { isKnown });
-    await writeLine(stderr, withInvocation(notes, context));
+    if (isKnown) await writeLine(stderr, describeKnown(hook, since, context));
+    await writeLine(stderr, withInvocation(describeHook(hook, user), context));
     await warnAboutService(context, config, url);
   });
 
@@ -150,18 +151,14 @@ function allowedUrl(text: string, { hooks, hookHosts }: Config): string {
 }
 
 /** A platform or the console has made it. It may end soon, and a second one would send each lead twice. */
-const ofAnotherToken = ({
-  hook: { id, tokenExpiresAt, announcedThrough },
-  isKeyRemoved,
-}: ListedHook): Failure =>
+const ofAnotherToken = ({ hook: { id, tokenExpiresAt }, isKeyRemoved }: ListedHook): Failure =>
   new Failure(
     'conflict',
     isKeyRemoved
       ? 'there is such a subscription, and nothing is sent: the key that signed its token was removed'
       : `there is such a subscription, and it ends with its token${tokenExpiresAt === null ? '' : `, at ${toIso(tokenExpiresAt)}`}`,
-    'To replace it, run the next command, and then this one again with the option below it:',
+    'To replace it, run the next command, and then the command that it prints:',
     `  leadtap hooks remove ${id}`,
-    `  --since ${toIso(announcedThrough)}`,
   );
 
 const tooMany = (userId: string): Failure =>
@@ -176,9 +173,18 @@ const SENT: Readonly<Record<HookSend, string>> = {
   event: 'For leads after this time that the user may see, an event is sent to',
 };
 
-function describeHook(hook: Hook, user: User, { isKnown }: { readonly isKnown: boolean }): string {
+function describeKnown(hook: Hook, since: number | undefined, context: CommandContext): string {
+  const text = `This subscription existed already, and continues after ${toIso(hook.announcedThrough)}.`;
+  if (since === undefined) return text;
+  return [
+    `${text} To start it at ${toIso(since)}, which repeats leads that it has sent, run:`,
+    withInvocation(`  leadtap hooks remove ${hook.id}`, context),
+    addAgainCommand(hook, since, context),
+  ].join('\n');
+}
+
+function describeHook(hook: Hook, user: User): string {
   const lines = [`${SENT[hook.send]} ${hostOfHook(hook)}.`];
-  if (isKnown) lines.unshift('This subscription existed already. Where it started does not change.');
   if (!mayPoll(user))
     lines.push(
       `The plan of ${user.id} is ${user.plan}, so nothing is sent. To change the plan, run:`,

@@ -27,10 +27,10 @@ import { addCommand } from '../command.ts';
 import { type CommandContext, hooksOf, withStore } from '../context.ts';
 import { Failure } from '../failure.ts';
 import { withInvocation } from '../invocation.ts';
-import { printList, writeLine } from '../output.ts';
+import { printList, writeJson, writeLine } from '../output.ts';
 import { findServiceProblem, readInstance } from '../running-service.ts';
 import { registerAdd } from './add.ts';
-import { findHook } from './find.ts';
+import { addAgainCommand, findHook } from './find.ts';
 import { registerRename } from './rename.ts';
 
 export function registerHooks(program: Command, context: CommandContext): void {
@@ -56,9 +56,8 @@ host not allowed (by LEADTAP_HOOK_HOSTS of the service that runs), plan (of the 
   disabled  none was accepted for 3 days (of those with SEND event), or the receiver answered 410 (of the others),
             and no more are sent; see \`leadtap hooks send-test --help\`
   key-removed  the key that signed its token was removed, and no more are sent: delete it with \`leadtap hooks remove\`, and
-            subscribe its URL again with \`leadtap hooks add --since\` and the time below ANNOUNCED THROUGH
-  expired   its token has expired, and no more are sent (of those that send leads): subscribe its URL again with
-            \`leadtap hooks add --since\` and the time below ANNOUNCED THROUGH
+            run the command that this prints
+  expired   its token has expired, and no more are sent (of those that send leads): the same
 
 Who knows the id of a subscription can delete it.
 
@@ -72,8 +71,9 @@ lastEventAt, lastStatus (null: no response), failures, failingSince and retryAt 
     name: 'remove',
     description: 'delete a webhook subscription',
     arguments: { '<id>': 'id of the subscription; `leadtap hooks list` shows it' },
+    options: { '--json': 'print { id, userId, url, send, name, since } instead of the command' },
     help: `
-Nothing more is sent. The platform is not notified: it may subscribe again when the automation is switched on again.
+Nothing more is sent. Prints its position, and the command that subscribes the same URL again from there. The platform is not notified: it may subscribe again when the automation is switched on again.
 The token that \`leadtap hooks add\` has created for the subscription is revoked.`,
     examples: ['leadtap hooks remove 8c1f0a62d94e4b7f9d3a5e60c27b1f48'],
     run: removeHook,
@@ -185,13 +185,20 @@ function toRow(listed: ExplainedHook, now: number): (string | null)[] {
   ];
 }
 
-const removeHook = (context: CommandContext, _options: object, id: string): Promise<void> =>
+const removeHook = (context: CommandContext, { json }: { readonly json?: true }, id: string): Promise<void> =>
   withStore(context, async (store) => {
-    const hooks = store.hooks;
-    const hook = await findHook(hooks, id);
-    await hooks.remove(hook.id);
+    const hook = await findHook(store.hooks, id);
+    await store.hooks.remove(hook.id);
     if (hasOwnToken(hook)) await store.revokeToken(hook.tokenId ?? '');
-    await writeLine(context.stderr, `Deleted. No more events are sent to ${hostOfHook(hook)}.`);
+    const { userId, url, send, name, announcedThrough } = hook;
+    const since = toIso(announcedThrough);
+    if (json) return writeJson(context.stdout, { id, userId, url, send, name, since });
+    const lines = [
+      `Deleted. Nothing more is sent to ${hostOfHook(hook)}.`,
+      `To continue after ${since}, run:`,
+      addAgainCommand(hook, announcedThrough, context),
+    ];
+    await writeLine(context.stderr, lines.join('\n'));
   });
 
 const sendTest = (context: CommandContext, _options: object, id: string): Promise<void> =>
@@ -203,7 +210,7 @@ const sendTest = (context: CommandContext, _options: object, id: string): Promis
       throw new Failure(
         'conflict',
         'nothing is sent to it: the key that signed its token was removed',
-        'Delete it with `leadtap hooks remove`, and subscribe its URL again with `leadtap hooks add --since`.',
+        'Delete it with `leadtap hooks remove`, and run the command that this prints.',
       );
     const delivery = createDelivery();
     signal.addEventListener('abort', () => delivery.close());
