@@ -134,6 +134,34 @@ describe('accept', () => {
     expect(await kept()).toEqual([idOf(2), idOf(4)]);
   });
 
+  test('--json is one array, with what was added and what was refused again', async () => {
+    const { run, leads, kept } = await terminalWith(refused(1, MAIL), refused(2, '{"mail":"b@"}'));
+    const accept = 'leads refused accept --all --map mail=email --json';
+    const again = {
+      ...{ id: idOf(2), accepted: false, leads: [], message: 'at least one lead is not valid' },
+      errors: [{ index: 0, field: 'email', detail: expect.any(String) }],
+    };
+    const dry = await run(`${accept} --dry-run`);
+    expect([dry.code, JSON.parse(dry.stdout)]).toMatchObject([
+      1,
+      [{ id: idOf(1), accepted: true, leads: [{ companyId: 'acme', email: 'ada@example.com' }] }, again],
+    ]);
+    expect([await leads(), await kept()]).toMatchObject([[], { length: 2 }]);
+    const done = await run(accept);
+    const [stored] = await leads();
+    expect([done.code, JSON.parse(done.stdout)]).toEqual([
+      1,
+      [
+        {
+          ...{ id: idOf(1), accepted: true, leads: [{ id: stored?.lead.id, result: 'added' }] },
+          ...{ message: null, errors: [] },
+        },
+        again,
+      ],
+    ]);
+    expect(JSON.parse((await run(`${accept} --company globex`)).stdout)).toEqual([]);
+  });
+
   test('adds nothing twice: a crash after the write left the row, and the leads have no ids', async () => {
     const row = refused(1, '[{"firstName":"Ada"},{"firstName":"Ben","id":"b"}]', { code: 'token-expired' });
     const { run, leads, kept, put, inStore } = await terminalWith(row);

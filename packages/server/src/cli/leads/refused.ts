@@ -20,7 +20,7 @@ import { type CommandContext, withStore } from '../context.ts';
 import { EXIT_CODES, ExitCode } from '../exit.ts';
 import { Failure } from '../failure.ts';
 import { withInvocation } from '../invocation.ts';
-import { formatLeadCount, printList, writeJson, writeLine } from '../output.ts';
+import { formatLeadCount, printList, writeJson, writeJsonArray, writeLine } from '../output.ts';
 
 const SELECTION = {
   '--all': 'all refused requests, instead of ids',
@@ -63,13 +63,14 @@ deleted when the same body is accepted later, or the same Idempotency-Key with t
         parse: collectNames,
       },
       '--dry-run': 'show what would be stored, and store nothing',
+      '--json': 'print an array of { id, accepted, leads, message, errors }',
     },
     help: `
 Puts the requests through the same checks again, with the present place of their users: all leads of a request are stored,
 or none. Leads without an id get one that derives from the id of the request: accepting it twice adds them once. What was
 stored is deleted from the list.
 
-The exit code is 1 if a request was refused again.`,
+--json: \`leads\` has { id, result } of each lead, with --dry-run all that would be stored. The exit code is 1 if a request was refused again.`,
     examples: [
       'leadtap leads refused accept --all --sender "Web form" --map mail=email --dry-run',
       'leadtap leads refused accept --all --company soleil',
@@ -257,10 +258,11 @@ function collectNames(text: string, collected: Names = {}): Names {
 interface AcceptFlags extends Selection {
   readonly map?: Names;
   readonly dryRun?: true;
+  readonly json?: true;
 }
 
 async function accept(context: CommandContext, flags: AcceptFlags, ids: readonly string[]): Promise<void> {
-  const { map = {}, dryRun } = flags;
+  const { map = {}, dryRun, json } = flags;
   const { clock, signal, stdout, stderr } = context;
   for (const [name, field] of Object.entries(map)) {
     const problem = fieldProblem(field, { historical: false, clock });
@@ -270,44 +272,65 @@ async function accept(context: CommandContext, flags: AcceptFlags, ids: readonly
     let [requests, leads, failed] = [0, 0, 0];
     const selected = await selectIds(store, ids, flags);
     if (!flags.all) await requireIds(store, selected);
-    for (const id of selected) {
-      if (signal.aborted) break;
-      const row = await store.refusedLeads.find(id);
-      // Accepted or deleted meanwhile, or a repetition of one before.
-      if (!row) continue;
-      const user = await store.findUser(row.userId);
-      const outcome: AcceptOutcome =
-        user?.companyId === row.companyId
-          ? await acceptRefused(row, { store, user, clock, timeZone, map, dryRun })
-          : { kind: 'refused', message: `user ${row.userId} does not exist any more`, errors: [] };
-      if (outcome.kind === 'refused') {
-        failed += 1;
-        await writeLine(stderr, describeRefusal(row, outcome));
-        continue;
-      }
-      requests += 1;
-      if (outcome.kind === 'accepted') leads += outcome.results.length;
-      if (dryRun && outcome.kind === 'accepted') {
-        await writeJson(stdout, {
-          id,
-          leads: outcome.leads.map(({ fields, ...place }) => ({ ...place, ...fields })),
-        });
-        continue;
-      }
-      // Like a request that is accepted over HTTP: another token of the user may have sent the same body.
-      const { companyId, userId, source, bodyHash } = row;
-      if (!dryRun) {
-        if (outcome.kind === 'accepted') await countAccepted(store, row, outcome.results, clock());
-        await store.refusedLeads.removeAccepted([{ companyId, userId, source, bodyHash, at: MAX_TIME }]);
+    async function* outcomes(): AsyncGenerator<readonly [Accepted]> {
+      for (const id of selected) {
+        if (signal.aborted) break;
+        const row = await store.refusedLeads.find(id);
+        // Accepted or deleted meanwhile, or a repetition of one before.
+        if (!row) continue;
+        const user = await store.findUser(row.userId);
+        const outcome: AcceptOutcome =
+          user?.companyId === row.companyId
+            ? await acceptRefused(row, { store, user, clock, timeZone, map, dryRun })
+            : { kind: 'refused', message: `user ${row.userId} does not exist any more`, errors: [] };
+        if (outcome.kind === 'refused') failed += 1;
+        else requests += 1;
+        if (outcome.kind === 'accepted') leads += outcome.results.length;
+        if (!dryRun && outcome.kind !== 'refused') {
+          if (outcome.kind === 'accepted') await countAccepted(store, row, outcome.results, clock());
+          // Like a request that is accepted over HTTP: another token of the user may have sent the same body.
+          const { companyId, userId, source, bodyHash } = row;
+          await store.refusedLeads.removeAccepted([{ companyId, userId, source, bodyHash, at: MAX_TIME }]);
+        }
+        yield [{ id, outcome }];
       }
     }
-    const verb = dryRun ? 'would be accepted' : 'accepted';
-    await writeLine(stdout, `${countRequests(requests)} ${verb}: ${formatLeadCount(leads)}`);
+    if (json) await writeJsonArray(stdout, outcomes(), (one) => acceptedJson(one, dryRun));
+    else {
+      for await (const [{ id, outcome }] of outcomes())
+        if (outcome.kind === 'refused') await writeLine(stderr, describeRefusal(id, outcome));
+        else if (dryRun && outcome.kind === 'accepted')
+          await writeJson(stdout, { id, leads: leadsJson(outcome, dryRun) });
+      const verb = dryRun ? 'would be accepted' : 'accepted';
+      await writeLine(stdout, `${countRequests(requests)} ${verb}: ${formatLeadCount(leads)}`);
+    }
     if (failed === 0) return;
     await writeLine(stderr, withInvocation(describeFix(failed), context));
     throw new ExitCode(EXIT_CODES.failed);
   });
 }
+
+interface Accepted {
+  readonly id: string;
+  readonly outcome: AcceptOutcome;
+}
+
+/** Its leads as they would be stored, or what was stored. */
+const acceptedJson = ({ id, outcome }: Accepted, dryRun: true | undefined) => ({
+  id,
+  accepted: outcome.kind !== 'refused',
+  leads: outcome.kind === 'accepted' ? leadsJson(outcome, dryRun) : [],
+  message: outcome.kind === 'refused' ? outcome.message : null,
+  errors: outcome.kind === 'refused' ? outcome.errors : [],
+});
+
+const leadsJson = (
+  { leads, results }: Extract<AcceptOutcome, { kind: 'accepted' }>,
+  dryRun: true | undefined,
+): object[] =>
+  dryRun
+    ? leads.map(({ fields, ...place }) => ({ ...place, ...fields }))
+    : results.map(({ id, kind }) => ({ id, result: kind }));
 
 /** Their sender had sent them then. */
 async function countAccepted(
@@ -339,7 +362,7 @@ const countRequests = (count: number): string => (count === 1 ? '1 request' : `$
 const MAX_SHOWN_ERRORS = 10;
 
 function describeRefusal(
-  { id }: RefusedLeadWithBody,
+  id: string,
   { message, errors }: Extract<AcceptOutcome, { kind: 'refused' }>,
 ): string {
   const shown = errors.slice(0, MAX_SHOWN_ERRORS).map(({ index, field, detail }) => {
