@@ -97,6 +97,29 @@ describe('any URL', () => {
     expect(await service.store.hooks.list({ limit: 10, now: Date.now() })).toEqual([]);
   });
 
+  it('of another token of the user is unsubscribed here, too, and renamed with its own token alone', async () => {
+    const { origin, url } = await startReceiver();
+    const service = await startService({ env: { LEADTAP_HOOK_HOSTS: origin } });
+    const response = await fetch(`${service.url}/automation/hooks`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${await service.token('boss', { tokenId: 'other', expiresInMs: MONTH_MS })}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify({ url, send: 'lead', name: 'CRM' }),
+    });
+    expect(response.status).toBe(201);
+    const page = await openAnyUrl(service);
+    const row = box(page).getByRole('listitem').filter({ hasText: 'CRM' });
+    await row.getByRole('button', { name: 'More' }).click();
+    await row.getByRole('button', { name: 'Unsubscribe' }).click();
+    expect(await row.getByRole('button', { name: 'Rename' }).count()).toBe(0);
+    await expectEveryLook(page);
+    await row.getByRole('button', { name: 'Really unsubscribe?' }).click();
+    await row.waitFor({ state: 'detached' });
+    expect(await service.store.hooks.list({ limit: 10, now: Date.now() })).toEqual([]);
+  });
+
   it('says why an address is refused, and what to do', async () => {
     const service = await startService();
     const page = await openAnyUrl(service, { expectedErrors: /\/automation\/hooks/ });

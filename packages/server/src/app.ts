@@ -232,6 +232,7 @@ export async function compose(
         hosts: allowedHosts(config.hookHosts),
         signingSecrets: secretsOf(keys),
         keyIdOf: (token: string) => keyIdOf(token, keys, config.externalTokens),
+        revokeToken: store.revokeToken,
       }
     : undefined;
   const hookSender =

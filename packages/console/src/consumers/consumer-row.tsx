@@ -31,7 +31,7 @@ interface ConsumerRowProps extends ConsumerProps {
 
 export function ConsumerRow({ consumer, now, isOpen = false }: ConsumerRowProps): JSX.Element {
   const { id, name, isThisToken, hook, last24h } = consumer;
-  const ownHookId = isThisToken ? hook?.id : null;
+  const hookId = hook?.id;
   return (
     <DiagnosisRow
       {...consumer}
@@ -39,9 +39,9 @@ export function ConsumerRow({ consumer, now, isOpen = false }: ConsumerRowProps)
       href={logHref('consumers', id)}
       {...(now !== undefined && { hours: last24h, now })}
       isOpen={isOpen}
-      buttons={ownHookId && <HookButtons id={ownHookId} name={name ?? ''} />}
+      buttons={hookId && <HookButtons id={hookId} name={name ?? ''} isOwn={isThisToken} />}
     >
-      {isThisToken && !ownHookId && '(with the token of this console)'}
+      {isThisToken && !hookId && '(with the token of this console)'}
     </DiagnosisRow>
   );
 }

@@ -6,12 +6,14 @@ import { renameHook, unsubscribe } from '../connect/subscriptions.ts';
 interface HookProps {
   readonly id: string;
   readonly name: string;
+  /** The token of this page has subscribed it: no other one may rename it. */
+  readonly isOwn: boolean;
 }
 
-/** What can be done with a webhook of the token of this page. */
+/** What can be done with a webhook that gets leads. */
 export const HookButtons = (hook: HookProps): JSX.Element => (
   <div class="consumer-buttons">
-    <Rename {...hook} />
+    {hook.isOwn && <Rename {...hook} />}
     <Unsubscribe {...hook} />
   </div>
 );

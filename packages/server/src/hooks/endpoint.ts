@@ -32,6 +32,7 @@ import { parseInstant } from '../leads/instant.ts';
 import { MIN_TIME, systemClock, toIso, toIsoOrNull } from '../lib/clock.ts';
 import { isJsonObject } from '../lib/json.ts';
 import { FAILED_TOKEN_POLICIES, type Limiter, MemoryLimiter } from '../limits/limiter.ts';
+import { hasOwnToken, ownTokenId } from './claim.ts';
 import { secretOf } from './event.ts';
 import { isSinceInFuture } from './rules.ts';
 import { type Hook, type HookStore, hookStateOf } from './store.ts';
@@ -46,6 +47,7 @@ export interface HookSettings {
   readonly signingSecrets: readonly [Uint8Array, ...Uint8Array[]];
   /** What has signed a token: nothing is sent any more when it is not accepted. */
   readonly keyIdOf: (token: string) => string | null;
+  readonly revokeToken: (tokenId: string) => Promise<boolean>;
 }
 
 export interface HookEndpointOptions extends IdentificationOptions, RefusalObserver {
@@ -135,7 +137,9 @@ export function createHookEndpoints(options: HookEndpointOptions): Endpoint[] {
     const verdict = await failedTokens.consume(`hooks ${addressKey(address)}`);
     if (verdict.violated.length > 0) throw rateLimitExceeded(verdict);
     const id = idOf(request);
-    if (HOOK_ID.test(id)) await hooks.store.remove(id);
+    const hook = HOOK_ID.test(id) ? await hooks.store.find(id) : undefined;
+    if (hook) await hooks.store.remove(id);
+    if (hook && hasOwnToken(hook)) await hooks.revokeToken(ownTokenId(id));
     headers.push('cache-control', 'no-store');
     return { status: 204, body: undefined };
   }
