@@ -1,13 +1,8 @@
 /** `GET {base_url}/automation/consumers` and `…/senders` in the OpenAPI description. */
 import { exampleAttemptLog, exampleConsumers, exampleSenders } from './examples.ts';
-import {
-  acknowledgementHeaders,
-  CONSUMERS_CODES,
-  POLL_CODES,
-  problemResponses,
-} from './openapi-responses.ts';
+import { acknowledgementHeaders, problemResponses } from './openapi-responses.ts';
 import type { Operation, Parameter, PathItem, Response } from './openapi-types.ts';
-import type { ProblemCode } from './problems.ts';
+import type { ProblemOperation } from './problems.ts';
 
 interface ListDescription extends Pick<Operation, 'operationId' | 'summary' | 'description'> {
   readonly head: Pick<Operation, 'operationId' | 'summary'>;
@@ -18,11 +13,11 @@ interface ListDescription extends Pick<Operation, 'operationId' | 'summary' | 'd
 function listPath(
   { ok, head, ...list }: ListDescription,
   parameters: readonly Parameter[],
-  codes: readonly ProblemCode[] = CONSUMERS_CODES,
+  operation: ProblemOperation = 'list',
 ): PathItem {
   const responses: Readonly<Record<string, Response>> = {
     200: { ...ok, headers: acknowledgementHeaders() },
-    ...problemResponses(codes),
+    ...problemResponses(operation),
   };
   const get: Operation = { ...list, tags: ['leads'], security: [{ bearer: [] }], responses };
   return {
@@ -107,6 +102,6 @@ const id: Parameter = {
 export const consumersPath = (requestId: Parameter): PathItem => listPath(consumers, [requestId]);
 export const sendersPath = (requestId: Parameter): PathItem => listPath(senders, [requestId]);
 export const consumerLogPath = (query: readonly Parameter[], requestId: Parameter): PathItem =>
-  listPath(logOf('consumer', 'consumers'), [id, ...query, requestId], POLL_CODES);
+  listPath(logOf('consumer', 'consumers'), [id, ...query, requestId], 'log');
 export const senderLogPath = (query: readonly Parameter[], requestId: Parameter): PathItem =>
-  listPath(logOf('sender', 'senders'), [id, ...query, requestId], POLL_CODES);
+  listPath(logOf('sender', 'senders'), [id, ...query, requestId], 'log');

@@ -1,7 +1,7 @@
 /** `GET {base_url}/automation/leads` in the OpenAPI description. */
 import { sampleLead } from './examples.ts';
 import { MAX_LEADS_PER_PAGE } from './limits.ts';
-import { acknowledgementHeaders, POLL_CODES, problemResponses } from './openapi-responses.ts';
+import { acknowledgementHeaders, problemResponses } from './openapi-responses.ts';
 import type { Operation, Parameter, PathItem, Response } from './openapi-types.ts';
 import { FIND_LEADS_PATH } from './query.ts';
 
@@ -27,7 +27,7 @@ const responses: Readonly<Record<string, Response>> = {
       },
     },
   },
-  ...problemResponses(POLL_CODES),
+  ...problemResponses('find'),
 };
 
 const find: Operation = {

@@ -9,14 +9,7 @@ import {
 } from './examples.ts';
 import { headersOf } from './headers.ts';
 import { MAX_HOOK_BYTES, MAX_HOOKS_PER_USER } from './limits.ts';
-import {
-  acknowledgementHeaders,
-  CONSUMERS_CODES,
-  problemResponses,
-  RENAME_CODES,
-  SUBSCRIBE_CODES,
-  UNSUBSCRIBE_CODES,
-} from './openapi-responses.ts';
+import { acknowledgementHeaders, problemResponses } from './openapi-responses.ts';
 import type { HookPathItem, Operation, Parameter, PostPathItem, Response, Webhook } from './openapi-types.ts';
 
 const notificationUrl: Parameter = {
@@ -68,7 +61,7 @@ export const hooksPath = (requestId: Parameter): PostPathItem => ({
     responses: {
       200: subscribed('The token has this subscription already. It is enabled again.'),
       201: subscribed('The subscription is stored.'),
-      ...problemResponses(SUBSCRIBE_CODES),
+      ...problemResponses('subscribe'),
     },
   },
 });
@@ -93,7 +86,7 @@ const readResponses: Readonly<Record<string, Response>> = {
       },
     },
   },
-  ...problemResponses(CONSUMERS_CODES),
+  ...problemResponses('list'),
 };
 
 const read: Operation = {
@@ -150,7 +143,7 @@ export const hookPath = (requestId: Parameter): HookPathItem => ({
           },
         },
       },
-      ...problemResponses(RENAME_CODES),
+      ...problemResponses('rename'),
     },
   },
   delete: {
@@ -162,7 +155,7 @@ export const hookPath = (requestId: Parameter): HookPathItem => ({
     security: [],
     responses: {
       204: { description: 'There is no such subscription any more.', headers: headersOf([]) },
-      ...problemResponses(UNSUBSCRIBE_CODES),
+      ...problemResponses('unsubscribe'),
     },
   },
 });

@@ -7,7 +7,7 @@ import {
   MAX_INTAKE_LEADS,
   RATE_LIMITS,
 } from './limits.ts';
-import { acknowledgementHeaders, INTAKE_CODES, problemResponses } from './openapi-responses.ts';
+import { acknowledgementHeaders, problemResponses } from './openapi-responses.ts';
 import type { MediaType, Parameter, PostPathItem, Response, Schema } from './openapi-types.ts';
 
 const newLead: Schema = { $ref: '#/components/schemas/NewLead' };
@@ -81,7 +81,7 @@ export const intakePath = (requestId: Parameter): PostPathItem => ({
     responses: {
       200: acknowledgement('All leads of the request existed already, and were updated.'),
       201: acknowledgement('The leads are stored. At least one of them is new.'),
-      ...problemResponses(INTAKE_CODES),
+      ...problemResponses('intake'),
     },
   },
 });

@@ -17,7 +17,7 @@ import { consumerLogPath, consumersPath, senderLogPath, sendersPath } from './op
 import { findPath } from './openapi-find.ts';
 import { hookPath, hooksPath, leadCreated, leadsAvailable } from './openapi-hooks.ts';
 import { intakePath } from './openapi-intake.ts';
-import { POLL_CODES, problemResponses } from './openapi-responses.ts';
+import { problemResponses } from './openapi-responses.ts';
 import type { MediaType, OpenApi, Operation, Parameter, Response, Schema, Server } from './openapi-types.ts';
 import {
   CONSUMER_LOG_PATH,
@@ -183,7 +183,7 @@ const responses: Readonly<Record<string, Response>> = {
     description: 'The page is still the one whose `ETag` was sent as `If-None-Match`.',
     headers: headersOfStatus(304),
   },
-  ...problemResponses(POLL_CODES),
+  ...problemResponses('poll'),
 };
 
 function withoutContent({ description, headers }: Response): Response {

@@ -14,9 +14,30 @@ import { SINCE_EXAMPLE } from './query.ts';
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 
+/** The operations of the API, in groups that have the same problems. `list` also reads a hook. */
+export type ProblemOperation =
+  | 'poll'
+  | 'find'
+  | 'log'
+  | 'list'
+  | 'intake'
+  | 'subscribe'
+  | 'rename'
+  | 'unsubscribe';
+
+type Operations = readonly ProblemOperation[];
+
+const WITH_QUERY: Operations = ['poll', 'find', 'log'];
+const WITH_BODY: Operations = ['intake', 'subscribe', 'rename'];
+const WITH_PLAN: Operations = [...WITH_QUERY, 'list', 'subscribe', 'rename'];
+const WITH_TOKEN: Operations = [...WITH_PLAN, 'intake'];
+const ALL: Operations = [...WITH_TOKEN, 'unsubscribe'];
+
 /** All texts are Markdown with code spans only. */
 export interface ProblemEntry {
   readonly status: number;
+  /** That may answer with it: openapi.json names it there. */
+  readonly operations: Operations;
   readonly title: string;
   /** The default text of the response, if the case has no more specific one. Says what to do. */
   readonly detail: string;
@@ -40,6 +61,7 @@ const LIST_ORIGIN =
 export const PROBLEMS = {
   'invalid-query': {
     status: 400,
+    operations: WITH_QUERY,
     title: 'The query is not valid',
     detail: 'Correct the parameters listed under `errors`.',
     meaning: 'A query parameter has an invalid value, or was given twice.',
@@ -47,6 +69,7 @@ export const PROBLEMS = {
   },
   'malformed-request': {
     status: 400,
+    operations: ALL,
     title: 'The request is malformed',
     detail: 'The request is not well-formed HTTP or its address is not well-formed. Check its encoding.',
     meaning: 'The request, its address, its body or its `Idempotency-Key` is not well-formed.',
@@ -54,6 +77,7 @@ export const PROBLEMS = {
   },
   'token-missing': {
     status: 401,
+    operations: WITH_TOKEN,
     title: 'An access token is required',
     detail: 'Send the header `Authorization: Bearer <ACCESS_TOKEN>`.',
     meaning: 'The request has no `Authorization` header, or one without a bearer token.',
@@ -63,6 +87,7 @@ export const PROBLEMS = {
   },
   'token-invalid': {
     status: 401,
+    operations: WITH_TOKEN,
     title: 'The access token is not valid',
     detail: 'The token was not accepted. Ask the operator of this service for a new one.',
     meaning:
@@ -74,6 +99,7 @@ export const PROBLEMS = {
   },
   'token-expired': {
     status: 401,
+    operations: WITH_TOKEN,
     title: 'The access token has expired',
     detail: 'The token was valid but has expired. Ask the operator of this service for a new one.',
     integrator: 'Ask the operator for a new token. Continue with your last `since`: nothing is lost.',
@@ -82,6 +108,7 @@ export const PROBLEMS = {
   },
   'token-revoked': {
     status: 401,
+    operations: WITH_TOKEN,
     title: 'The access token was revoked',
     detail: 'The token was revoked. Ask the operator of this service for a new one.',
     integrator: 'Ask the operator for a new token. Continue with your last `since`: nothing is lost.',
@@ -89,6 +116,7 @@ export const PROBLEMS = {
   },
   'professional-plan-required': {
     status: 403,
+    operations: WITH_PLAN,
     title: 'The Professional plan is required',
     detail: 'Polling new leads is part of the Professional plan. Upgrade the plan of this user.',
     integrator:
@@ -97,6 +125,7 @@ export const PROBLEMS = {
   },
   'insufficient-scope': {
     status: 403,
+    operations: WITH_TOKEN,
     title: 'The scope of the access token is not sufficient',
     detail:
       'The token is valid, but was not issued for this. Use a token with the scope that `WWW-Authenticate` names.',
@@ -109,6 +138,7 @@ export const PROBLEMS = {
   },
   'user-not-found': {
     status: 404,
+    operations: WITH_TOKEN,
     title: 'The user does not exist',
     detail: 'The token is valid, but its user does not exist (any more).',
     integrator: 'Ask the operator whether the user was removed, and for a token of an existing user.',
@@ -117,6 +147,7 @@ export const PROBLEMS = {
   },
   'no-such-resource': {
     status: 404,
+    operations: ALL,
     title: 'There is nothing at this address',
     detail: 'The new leads are at {base_url}/automation/new-leads. Check the base address and its path.',
     integrator:
@@ -126,18 +157,21 @@ export const PROBLEMS = {
   },
   'method-not-allowed': {
     status: 405,
+    operations: ALL,
     title: 'The method is not allowed here',
     detail: 'Use one of the methods in the `Allow` header.',
     integrator: 'To poll, use `GET` or `HEAD`. To send leads or to subscribe a webhook, use `POST`.',
   },
   'request-timeout': {
     status: 408,
+    operations: ALL,
     title: 'The request took too long to arrive',
     detail: 'Send the whole request at once and try again.',
     integrator: 'Send it again. If it happens often, check the network.',
   },
   'payload-too-large': {
     status: 413,
+    operations: WITH_BODY,
     title: 'The body of the request is too large',
     detail: `Send at most ${MAX_INTAKE_BYTES / 1024 / 1024} MiB in one request. Split the leads into several requests.`,
     meaning: `The body is larger than ${MAX_INTAKE_BYTES / 1024 / 1024} MiB, or than ${MAX_HOOK_BYTES / 1024} KiB for a webhook subscription. Nothing of it was stored.`,
@@ -145,6 +179,7 @@ export const PROBLEMS = {
   },
   'unsupported-media-type': {
     status: 415,
+    operations: WITH_BODY,
     title: 'The media type of the body is not supported',
     detail:
       'Send leads as `Content-Type: application/json` in UTF-8, or one lead as `application/x-www-form-urlencoded` or `multipart/form-data`, without `Content-Encoding`.',
@@ -154,6 +189,7 @@ export const PROBLEMS = {
   },
   'invalid-lead': {
     status: 422,
+    operations: ['intake'],
     title: 'At least one lead is not valid',
     detail: 'Correct the fields listed under `errors`. No lead of the request was stored.',
     meaning: `At least one lead has an invalid field, or lies outside the access level of the user; or the body is not 1 to ${MAX_LEADS} leads. No lead of the request was stored.`,
@@ -164,6 +200,7 @@ export const PROBLEMS = {
   },
   'idempotency-key-reused': {
     status: 422,
+    operations: ['intake'],
     title: 'The Idempotency-Key was used for another request',
     detail:
       'This token has sent this `Idempotency-Key` before, with another body, with another access level of its user, or too long ago. Nothing was stored or changed. Send new leads with a new key.',
@@ -173,6 +210,7 @@ export const PROBLEMS = {
   },
   'no-contact': {
     status: 422,
+    operations: ['intake'],
     title: 'The form has no name, e-mail address or phone number',
     detail:
       'No answer of the form was recognised as a name, an e-mail address or a phone number. Nothing was stored. Use a token that names the question: `leadtap token issue --source SERVICE --map QUESTION=email`.',
@@ -185,6 +223,7 @@ export const PROBLEMS = {
   },
   'too-many-hooks': {
     status: 409,
+    operations: ['subscribe'],
     title: 'The user has too many webhook subscriptions',
     detail: `This user has ${MAX_HOOKS_PER_USER} webhook subscriptions, which is the maximum. Delete one that you do not need.`,
     meaning: `The user has ${MAX_HOOKS_PER_USER} webhook subscriptions, with all tokens together. The new one was not stored.`,
@@ -195,6 +234,7 @@ export const PROBLEMS = {
   },
   'invalid-hook': {
     status: 422,
+    operations: ['subscribe', 'rename'],
     title: 'The webhook subscription is not valid',
     detail: 'Send a JSON object such as {"url":"https://hooks.zapier.com/hooks/standard/1/a"}.',
     details: {
@@ -220,6 +260,7 @@ export const PROBLEMS = {
   },
   'hook-host-not-allowed': {
     status: 422,
+    operations: ['subscribe'],
     title: 'Webhooks to this host are not allowed',
     detail:
       'This service sends webhooks only to hosts that its operator allows. Ask the operator to add the host of the URL to `LEADTAP_HOOK_HOSTS`.',
@@ -232,6 +273,7 @@ export const PROBLEMS = {
   },
   'rate-limit-exceeded': {
     status: 429,
+    operations: ALL,
     title: 'Too many requests',
     detail: 'Wait for the seconds given in `Retry-After`, then continue. Polling every 2 minutes is enough.',
     meaning: `\`violatedPolicies\` names the limit: more than ${USER_LIMITS_TEXT} of the user; more than ${intake.quota} requests that send leads (\`${intake.name}\`) or ${intakeLeads.quota.toLocaleString('en')} leads (\`${intakeLeads.name}\`) in a minute; 8 unfinished ones (\`uploads\`); 10 unfinished searches, lists and logs (\`lists\`); more than ${failedTokens.quota} invalid tokens in a minute from one address (\`${failedTokens.name}\`).`,
@@ -241,6 +283,7 @@ export const PROBLEMS = {
   },
   'headers-too-large': {
     status: 431,
+    operations: ALL,
     title: 'The request headers are too large',
     detail: `Send fewer or shorter headers: together at most ${MAX_HEADER_BYTES / 1024} KiB.`,
     integrator: 'Send fewer or shorter headers. Cookies are the usual cause.',
@@ -248,6 +291,7 @@ export const PROBLEMS = {
   },
   'internal-error': {
     status: 500,
+    operations: ALL,
     title: 'Something went wrong on our side',
     detail: 'The request was valid. Try again. If the error continues, give the operator the request id.',
     integrator:
@@ -256,6 +300,7 @@ export const PROBLEMS = {
   },
   unavailable: {
     status: 503,
+    operations: ALL,
     title: 'The service cannot answer right now',
     detail: 'Nothing is lost. Try again after the seconds given in `Retry-After`.',
     meaning:
