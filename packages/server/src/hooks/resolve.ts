@@ -7,6 +7,7 @@ import { Resolver } from 'node:dns/promises';
 import { existsSync, readFileSync } from 'node:fs';
 import { isIP, type LookupFunction } from 'node:net';
 import { LRUCache } from 'lru-cache';
+import { FIRST_BACKOFF_MS } from './rules.ts';
 
 /** For all name servers together. */
 const TIMEOUT_MS = 2000;
@@ -15,8 +16,8 @@ const MAX_AT_ONCE = 100;
 const ANSWER_MS = 30_000;
 /** An address that was good is used for so long while the name is looked up again, also if that fails. */
 const STALE_MS = 300_000;
-/** Shorter than the first backoff of an event. */
-const FAILURE_MS = 4000;
+/** So that the next attempt asks again. */
+const FAILURE_MS = 0.8 * FIRST_BACKOFF_MS;
 const MAX_CACHED = 10_000;
 /** Of each family. A connection may try all of them. */
 const MAX_ADDRESSES = 4;

@@ -71,10 +71,11 @@ const POSTPONE_MS = SECOND_MS;
 const REMIND_AFTER_MS = 2 * MINUTE_MS;
 /** A new event announces again what was announced so long ago and was not polled. Polls are recorded every 5 seconds. */
 const UNPOLLED_AFTER_MS = 30 * SECOND_MS;
+export const FIRST_BACKOFF_MS = 5 * SECOND_MS;
 /** The last one is repeated, on the first day. */
-const BACKOFF_MS = [5 * SECOND_MS, 30 * SECOND_MS, 2 * MINUTE_MS, 5 * MINUTE_MS];
+const BACKOFF_MS = [FIRST_BACKOFF_MS, 30 * SECOND_MS, 2 * MINUTE_MS, 5 * MINUTE_MS];
 /** In place of the first ones if the receiver seems to be restarted. */
-const RESTART_BACKOFF_MS = [5, 5, 10, 10, 20, 30, 40].map((seconds) => seconds * SECOND_MS);
+const RESTART_BACKOFF_MS = [FIRST_BACKOFF_MS, 5000, 10_000, 10_000, 20_000, 30_000, 40_000];
 const RESTART_STATUSES = [502, 503, 504];
 const LATER_BACKOFF_MS = HOUR_MS;
 /** For a new lead, an event that fails is sent earlier. */

@@ -7,6 +7,7 @@ import { tempFolder } from '../../../testing/harness/temp-folder.ts';
 import { startReceiver } from '../../../testing/integrations/hook-receiver.ts';
 import { startNameServer } from '../../../testing/servers/name-server.ts';
 import { HostResolver } from '../../src/hooks/resolve.ts';
+import { FIRST_BACKOFF_MS } from '../../src/hooks/rules.ts';
 import { readHook, subscribe } from './support/hooks.ts';
 
 async function serveNames(addressesOf: (name: string) => readonly string[] | undefined) {
@@ -132,6 +133,17 @@ describe('addresses', () => {
     expect(await resolve(resolver, 'four.test', true, 'other')).toEqual([FOUR('10.0.0.1')]);
     expect(ended).toBeLessThan(25);
     await Promise.all(dead);
+  });
+
+  it('a name that did not resolve is looked up again when its event is sent again', async () => {
+    let addresses: readonly string[] = [];
+    const { address } = await serveNames(() => addresses);
+    let now = 1000;
+    const resolver = new HostResolver([address], undefined, () => now);
+    await expect(resolve(resolver, 'a.test')).rejects.toThrow('could not be resolved');
+    addresses = ['10.0.0.1'];
+    now += FIRST_BACKOFF_MS;
+    expect(await resolve(resolver, 'a.test')).toEqual([FOUR('10.0.0.1')]);
   });
 
   it('an address is used for 5 minutes while its name does not resolve again, and replaced when it does', async () => {

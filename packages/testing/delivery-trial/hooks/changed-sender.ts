@@ -12,13 +12,13 @@ export const REMIND_AFTER_MS = 8000;
 export const SHORT_TIMES: readonly Replacement[] = [
   {
     module: 'hooks/rules.js',
-    part: 'BACKOFF_MS = [5 * SECOND_MS, 30 * SECOND_MS, 2 * MINUTE_MS, 5 * MINUTE_MS]',
+    part: 'BACKOFF_MS = [FIRST_BACKOFF_MS, 30 * SECOND_MS, 2 * MINUTE_MS, 5 * MINUTE_MS]',
     by: 'BACKOFF_MS = [250, 1000, 2000]',
   },
   {
     module: 'hooks/rules.js',
-    part: 'RESTART_BACKOFF_MS = [5, 5, 10, 10, 20, 30, 40]',
-    by: 'RESTART_BACKOFF_MS = [0.25, 0.25, 0.5, 1]',
+    part: 'RESTART_BACKOFF_MS = [FIRST_BACKOFF_MS, 5000, 10_000, 10_000, 20_000, 30_000, 40_000]',
+    by: 'RESTART_BACKOFF_MS = [250, 250, 500, 1000]',
   },
   {
     module: 'hooks/rules.js',
