@@ -2,6 +2,7 @@ import { existsSync, statfsSync } from 'node:fs';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { INSTALL_VARIABLE } from './packages/testing/servers/debian.ts';
 import { TEST_LIMIT_MS, WAIT_LIMIT_MS } from './packages/testing/vitest/limits.ts';
 import { chooseQuickTests } from './packages/testing/vitest/quick-tests.ts';
 import SummaryReporter from './packages/testing/vitest/summary-reporter.ts';
@@ -32,14 +33,14 @@ const n8nWorkflow = (name: string) => source(`./node_modules/${name}/dist/cjs/in
 const N8N_TESTS = ['integrations/n8n/test/**/*.test.ts'];
 
 /** `npm test` is `vitest --mode quick`. */
-function chooseTests(mode: string) {
-  if (mode !== 'quick')
-    return { sqlite: testsOnSqlite(), postgres: testsOnPostgres(), n8n: N8N_TESTS, leftOut: '' };
-  process.env['TEST_INSTALL'] = 'never';
-  return { ...chooseQuickTests(), n8n: [] };
-}
+const chooseTests = (mode: string) =>
+  mode === 'quick'
+    ? { ...chooseQuickTests(), n8n: [] }
+    : { sqlite: testsOnSqlite(), postgres: testsOnPostgres(), n8n: N8N_TESTS, leftOut: '' };
 
 export default defineConfig(({ mode }) => {
+  // `npm run test:all` is `vitest --mode all`. The processes of the tests inherit it.
+  if (mode === 'all') process.env[INSTALL_VARIABLE] = 'on';
   const tests = chooseTests(mode);
   // `vitest --mode properties` runs the tests that try random values, and no others.
   const exclude = mode === 'properties' ? testsWithoutProperties() : [];
