@@ -88,7 +88,10 @@ export default defineConfig(({ mode }) => {
           },
         },
       ],
-      globalSetup: ['./packages/testing/servers/shared-servers.ts'],
+      globalSetup: [
+        './packages/testing/vitest/fresh-build.ts',
+        './packages/testing/servers/shared-servers.ts',
+      ],
       setupFiles: ['./packages/testing/vitest/property-seed.ts', './packages/testing/vitest/wait-limit.ts'],
       pool: 'forks',
       // The tests share no state but the modules themselves; loading those anew for each file took two thirds of the time.

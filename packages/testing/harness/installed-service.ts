@@ -25,10 +25,16 @@ export async function installService(options: InstalledServiceOptions): Promise<
   const database = await makeTestDatabase(undefined, { folder });
   const env = { ...database.env, LEADTAP_INTAKE: 'on', LEADTAP_METRICS_ADDRESS: 'off', ...options.env };
   writeFileSync(join(folder, 'organisation.json'), JSON.stringify(options.organisation));
-  await runLeadtap(['org', 'apply', 'organisation.json'], env, folder);
+  const run = async (...argv: readonly string[]): Promise<string> => {
+    const { code, stdout, stderr } = await runLeadtap(argv, env, folder);
+    if (code !== 0) throw new Error(`leadtap ${argv.join(' ')} has failed: ${stderr}`);
+    return stdout;
+  };
+  await run('org', 'apply', 'organisation.json');
   const scopes = ['--scope', 'leads:read', '--scope', 'leads:write'];
-  const issued = await runLeadtap(['token', 'issue', '--all-users', '--json', ...scopes], env, folder);
-  const list: { userId: string; token: string }[] = JSON.parse(issued.stdout);
+  const list: { userId: string; token: string }[] = JSON.parse(
+    await run('token', 'issue', '--all-users', '--json', ...scopes),
+  );
   const tokens = new Map(list.map(({ userId, token }) => [userId, token]));
 
   const serving: LeadtapProcess[] = [];

@@ -15,17 +15,24 @@ const ABOUT_THE_SERVICE = /^(packages\/server|test(?!\/(pollers|n8n)))\//;
 const BESIDE_THE_STORE =
   /^(test\/(?!acceptance)|packages\/server\/test\/((cli|console|import|limits|tokens)\/|(http|intake)\/[45]\d\d-))/;
 
+let files: readonly SourceFile[] | undefined;
+/** Read once: that takes a tenth of a second. */
+function allFiles(): readonly SourceFile[] {
+  files ??= sourceFiles();
+  return files;
+}
+
 const pathOf = ({ path }: SourceFile): string => path;
 const isTest = ({ path }: SourceFile): boolean => path.endsWith('.test.ts');
 
 export const testsOnSqlite = (): string[] =>
-  sourceFiles()
+  allFiles()
     .filter((file) => isTest(file) && !ABOUT_POSTGRES.test(file.path))
     .map(pathOf);
 
 export function testsOnPostgres(): string[] {
   const choosing = new Set(testsThatImport(CHOICE));
-  return sourceFiles()
+  return allFiles()
     .filter((file) => isTest(file) && !ABOUT_SQLITE.test(file.path))
     .filter((file) => ABOUT_POSTGRES.test(file.path) || (choosing.has(file.path) && isAboutTheStore(file)))
     .map(pathOf);
@@ -40,20 +47,34 @@ function isAboutTheStore({ path, imports, text }: SourceFile): boolean {
 /** The test files that try no random values. */
 export function testsWithoutProperties(): string[] {
   const properties = new Set(testsThatImport('fast-check'));
-  return sourceFiles()
+  return allFiles()
     .filter((file) => isTest(file) && !properties.has(file.path))
     .map(pathOf);
 }
 
 /** The test files that import a file or a module, directly or indirectly. */
-export function testsThatImport(target: string): string[] {
-  const files = new Map(sourceFiles().map((file) => [file.path, file]));
-  const reaches = (file: SourceFile, seen: Set<string>): boolean =>
-    file.imports.some((path) => {
-      const imported = files.get(path);
-      if (path === target) return true;
-      if (!imported || seen.has(path)) return false;
-      return reaches(imported, seen.add(path));
-    });
-  return [...files.values()].filter((file) => isTest(file) && reaches(file, new Set())).map(pathOf);
+export const testsThatImport = (target: string): string[] =>
+  testsThatReach(({ imports }) => imports.includes(target));
+
+const BROWSER = 'packages/testing/browser/page.ts';
+
+/** The test files that run or read what `npm run build` makes: those that name it, start programs or open pages. */
+export const testsOfTheBuild = (): string[] =>
+  testsThatReach(
+    ({ path, text, imports }) =>
+      path === BROWSER ||
+      (!/(?:^|\/)(?:src|tools)\//.test(path) && /\bdist\/|\bbin\/leadtap\.js['`]/.test(text)) ||
+      (/(?:^|\/)test\//.test(path) && imports.includes('node:child_process')),
+  );
+
+function testsThatReach(isReached: (file: SourceFile) => boolean): string[] {
+  const reached = new Set(allFiles().filter(isReached).map(pathOf));
+  for (let size = -1; size !== reached.size; ) {
+    size = reached.size;
+    for (const { path, imports } of allFiles())
+      if (imports.some((one) => reached.has(one))) reached.add(path);
+  }
+  return allFiles()
+    .filter((file) => isTest(file) && reached.has(file.path))
+    .map(pathOf);
 }
