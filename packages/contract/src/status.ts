@@ -38,6 +38,7 @@ export interface StatusProblem {
     | ConsumerProblem
     | SenderProblem
     | 'database-unreachable'
+    | 'no-company'
     | 'consumers-unknown'
     | 'leads-silent'
     | 'leads-unseen'
@@ -309,6 +310,8 @@ export interface ServiceFacts extends InstanceFacts {
   readonly database: {
     readonly address: string;
     readonly reachable: boolean;
+    /** It has no company. */
+    readonly isEmpty: boolean;
     /** Null while it is unreachable. */
     readonly engine: string | null;
     readonly stampsAheadSeconds: number | null;

@@ -8,6 +8,7 @@ import {
   SENDERS_PATH,
 } from '@leadtap/contract';
 import type { Logger } from 'pino';
+import { createEmptyCheck } from './accounts/no-company.ts';
 import { acceptedKeysOf, keyIdOf } from './accounts/own-tokens.ts';
 import { loadSigningKeys, type SigningKeys, secretsOf } from './accounts/signing-keys.ts';
 import { makeVerifyToken } from './accounts/tokens.ts';
@@ -275,7 +276,11 @@ export async function compose(
     ...hookEndpoints,
     intake,
     ...senderLists,
-    ...healthEndpoints({ ping: () => store.ping(), isStopping: () => stop.signal.aborted }),
+    ...healthEndpoints({
+      ping: () => store.ping(),
+      isEmpty: createEmptyCheck(store),
+      isStopping: () => stop.signal.aborted,
+    }),
     ...docsEndpoints({ version: VERSION, hasIntake: config.intake, hasConsole: config.console }),
     ...(config.console ? consoleEndpoints({ hasHooks: hooks !== undefined }) : redirectsToDocs()),
   ];

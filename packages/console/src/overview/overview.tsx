@@ -1,4 +1,6 @@
+import { useSignal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
 import { clock } from '../clock.ts';
 import { consumerList, isListOlderThan, listDelay, useConsumerList } from '../consumers/consumer-list.ts';
 import { ConsumerRow } from '../consumers/consumer-row.tsx';
@@ -12,9 +14,11 @@ import { RetryNotice } from '../retry.tsx';
 import { hrefOf } from '../router.ts';
 import { senderList, sendersDelay, useSenderList } from '../senders/sender-list.ts';
 import { SenderRow } from '../senders/sender-row.tsx';
+import { baseUrl, observedFetch } from '../service.ts';
 import { session } from '../session.ts';
 import { Connection, LimitsNote } from '../status-line.tsx';
 import { TestLead } from '../test-lead/test-lead.tsx';
+import { Text } from '../text.tsx';
 import { Time } from '../time.tsx';
 import { TokenForm } from '../token-form.tsx';
 import { Headline, isCurrent } from './headline.tsx';
@@ -31,22 +35,36 @@ export function Overview(): JSX.Element {
   return <Connected />;
 }
 
-const Start = () => (
-  <div class="check">
-    <EmptyState drawing="no-token">
-      <h1>Check a token</h1>
-      <p class="lede">
-        With a token, your automations get every new lead from this service. See here whether yours works, and
-        whether every lead was picked up.
-      </p>
-      <TokenForm />
-      <p class="faint">
-        No token? Ask the person who runs this service, who makes one with{' '}
-        <code>leadtap token issue --user ID</code>.
-      </p>
-    </EmptyState>
-  </div>
-);
+function Start(): JSX.Element {
+  const hint = useSignal<string | undefined>(undefined);
+  useEffect(() => {
+    const ask = async () => {
+      const response = await observedFetch(`${baseUrl}/readyz`, { headers: {} }).catch(() => undefined);
+      hint.value = response?.ok ? (await response.json()).hint : undefined;
+      if (!hint.value) clearInterval(timer);
+    };
+    const timer = setInterval(ask, HINT_MS);
+    void ask();
+    return () => clearInterval(timer);
+  }, []);
+  return (
+    <div class="check">
+      <EmptyState drawing="no-token">
+        <h1>Check a token</h1>
+        <p class="lede" role="status">
+          <Text>{hint.value ?? 'See whether your token works, and whether every lead was picked up.'}</Text>
+        </p>
+        <TokenForm />
+        <p class="faint">
+          No token? Ask the person who runs this service, who makes one with{' '}
+          <code>leadtap token issue --user ID</code>.
+        </p>
+      </EmptyState>
+    </div>
+  );
+}
+
+const HINT_MS = 5000;
 
 const INTERVAL_MS = 30_000;
 /** While there is a lead that came after the list was read. */

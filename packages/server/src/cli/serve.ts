@@ -3,6 +3,7 @@ import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
 import { LEADS_PATH, NEW_LEADS_PATH } from '@leadtap/contract';
 import type { Command } from 'commander';
+import { NO_COMPANY } from '../accounts/no-company.ts';
 import { type Config, describeDatabase, VARIABLES } from '../config.ts';
 import { quoteForShell } from '../lib/escape.ts';
 import { VERSION } from '../lib/version.ts';
@@ -16,6 +17,7 @@ import { addCommand } from './command.ts';
 import { type CommandContext, loadConfig } from './context.ts';
 import { EXIT_CODES, ExitCode } from './exit.ts';
 import { asFailure, Failure } from './failure.ts';
+import { withInvocation } from './invocation.ts';
 import { addressRows, hasColours, writeLine } from './output.ts';
 import { toTerminalLine } from './terminal-log.ts';
 
@@ -147,7 +149,11 @@ async function serveUntilAborted(
     );
   // Not awaited: counting a million users takes long.
   void store.countAccounts(signal).then(
-    (counts) => logger.info(counts, 'accounts'),
+    (counts) => {
+      logger.info(counts, 'accounts');
+      if (counts.companies === 0)
+        logger.warn(withInvocation(`${NO_COMPANY.message} ${NO_COMPANY.fix}`, context));
+    },
     (error: unknown) => logger.debug({ err: error }, 'the accounts could not be counted'),
   );
   await aborted(AbortSignal.any([signal, replaced.signal]));

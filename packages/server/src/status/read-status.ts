@@ -1,6 +1,7 @@
 /** Collects the facts about the installation, and judges them by the rules: what `/status.json` contains and `/status` shows. */
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { createEmptyCheck } from '../accounts/no-company.ts';
 import { type HookStore, hookPages, listedStateOf } from '../hooks/store.ts';
 import { type Clock, toIso, toIsoOrNull } from '../lib/clock.ts';
 import { withTimeout } from '../lib/timeout.ts';
@@ -21,7 +22,14 @@ export interface StatusSources extends HookSources {
   readonly version: string;
   readonly store: Pick<
     Store,
-    'status' | 'countLeadsByMinute' | 'consumers' | 'senders' | 'refusedLeads' | 'findToken' | 'readSize'
+    | 'status'
+    | 'countLeadsByMinute'
+    | 'consumers'
+    | 'senders'
+    | 'refusedLeads'
+    | 'findToken'
+    | 'readSize'
+    | 'organisation'
   > &
     CoverageReaderOptions['store'];
   /** Of the database, without a password. */
@@ -79,6 +87,7 @@ function createFactsReader(sources: StatusSources): () => Promise<Facts> {
   const { clock, store, hooks, hookHosts, log, instance, staleAfterMs } = sources;
   const { readMs, slowReadMs } = sources.timeouts ?? STATUS_TIMEOUTS;
   const silence = new LeadSilence(store);
+  const checkEmpty = createEmptyCheck(store);
   const consumerSources = { consumers: store.consumers, hooks, hookHosts };
   const consumersReader = new ConsumersReader({ sources: consumerSources, clock, staleAfterMs, slowReadMs });
   const coverageReader = new CoverageReader({ store, clock, slowReadMs });
@@ -111,7 +120,8 @@ function createFactsReader(sources: StatusSources): () => Promise<Facts> {
     const stored = await attempt('state of the database', () => store.status());
     if (!stored) return undefined;
     const { latestStamp, now } = stored;
-    const [isSilent, bytes, consumers, senders, counts, named] = await Promise.all([
+    const [isEmpty, isSilent, bytes, consumers, senders, counts, named] = await Promise.all([
+      checkEmpty(),
       attempt('usual number of leads', () => silence.isSilent(latestStamp, now)),
       attempt('size of the database', () => store.readSize()),
       attempt('consumers', readConsumers),
@@ -119,7 +129,7 @@ function createFactsReader(sources: StatusSources): () => Promise<Facts> {
       attempt('webhook subscriptions', () => countHooks(hooks, now)),
       attempt('names of tokens', () => addNames(refusals, store)),
     ]);
-    return { ...stored, isSilent, bytes, consumers, senders, counts, named };
+    return { ...stored, isEmpty, isSilent, bytes, consumers, senders, counts, named };
   }
 
   return async () => {
@@ -137,6 +147,7 @@ function createFactsReader(sources: StatusSources): () => Promise<Facts> {
       database: {
         address: sources.databaseAddress,
         reachable: read !== undefined,
+        isEmpty: read?.isEmpty ?? false,
         engine: read?.engine ?? null,
         stampsAheadSeconds: read ? Math.max(0, latestStamp - read.now) / 1000 : null,
         bytes: read?.bytes ?? null,

@@ -3,6 +3,7 @@
  * `leadtap_problem`, `LEADTAP_ALERT_URL` and the alert rules in deploy/prometheus all use this list, so that they cannot disagree.
  */
 
+import { NO_COMPANY } from '../accounts/no-company.ts';
 import { formatBytes, formatCount, formatDuration } from '../lib/formats.ts';
 import {
   type ConsumerRow,
@@ -105,6 +106,13 @@ export const RULES: readonly Rule[] = [
             message: 'The database is unreachable: polls are answered with 503.',
             fix: '`leadtap doctor` says what is wrong.',
           },
+  },
+  {
+    name: 'no-company',
+    levels: ['unknown'],
+    title: 'There is no company yet',
+    guide: `${NO_COMPANY.fix} If there were companies, the database is another one: check \`LEADTAP_DATABASE_URL\` and the current folder.`,
+    find: ({ database }) => (database.isEmpty ? NO_COMPANY : undefined),
   },
   {
     name: 'consumers-unknown',

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { ORGANISATION } from '../../../testing/harness/organisation.ts';
+import { NO_COMPANY } from '../../src/accounts/no-company.ts';
 import { EXIT_CODES, ExitCode } from '../../src/cli/exit.ts';
 import { describeDatabase, parseConfig } from '../../src/config.ts';
 import { captureStream } from './capture-stream.ts';
@@ -34,18 +35,20 @@ async function served(shell: Shell, lastMessage: string, env: Record<string, str
   return linesOf(stdout.text());
 }
 
-test('a start that creates a database and a key warns, and the next start does not', async () => {
+test('a start that creates a database and a key warns, and the next start says only that there is no company', async () => {
   const shell = terminal({ empty: true });
   const { env } = await shell.database();
   const database = describeDatabase(parseConfig({ env, cwd: shell.cwd }).database);
   const signingKey = shell.path('data/signing.key');
-  const first = await served(shell, 'serving new leads');
+  const hint = `${NO_COMPANY.message} ${NO_COMPANY.fix}`;
+  const first = await served(shell, hint);
   expect(first).toContainEqual(expect.objectContaining({ msg: 'serving new leads', database, signingKey }));
   expect(warningsOf(first)).toEqual([
     expect.stringContaining(`created a new, empty database: ${database}.`),
     expect.stringContaining(`created a new signing key: ${signingKey}.`),
+    hint,
   ]);
-  expect(warningsOf(await served(shell, 'serving new leads'))).toEqual([]);
+  expect(warningsOf(await served(shell, hint))).toEqual([hint]);
 });
 
 test('a failed start warns about the key that it created', async () => {

@@ -146,7 +146,7 @@ const withSender = (one: SenderStatus): Facts =>
 const facts = (rest: Partial<Facts> = {}): Facts => ({
   ...{ generatedAt: '2026-03-02T09:30:00.000Z', startedAt: '2026-03-01T00:00:00.000Z', version: '1' },
   database: {
-    ...{ address: 'here', reachable: true, engine: 'SQLite', bytes: 1 },
+    ...{ address: 'here', reachable: true, isEmpty: true, engine: 'SQLite', bytes: 1 },
     stampsAheadSeconds: 100,
   },
   redis: { reachable: false },

@@ -29,7 +29,7 @@ describe('/status.json', () => {
       ...{ generatedAt: 'string', healthy: 'boolean', summary: 'string', problems: [], version: 'string' },
       ...{ good: 'string', startedAt: 'string' },
       database: {
-        ...{ address: 'string', reachable: 'boolean', engine: 'string' },
+        ...{ address: 'string', reachable: 'boolean', isEmpty: 'boolean', engine: 'string' },
         ...{ stampsAheadSeconds: 'number', bytes: 'number' },
       },
       leads: { latestAt: 'string', isSilent: 'boolean' },
