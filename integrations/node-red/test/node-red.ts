@@ -51,6 +51,9 @@ export class NodeRed {
   readonly #yourNodes: NodeRedOptions['yourNodes'];
   readonly #stopped = new AbortController();
   readonly #delayed = new Set<Promise<void>>();
+  readonly #requests = new Set<Promise<void>>();
+  readonly #sent: { readonly id: string; readonly message: Message }[] = [];
+  #isDelivering = false;
 
   constructor(env: Readonly<Record<string, string>>, options: NodeRedOptions = {}) {
     this.#flow = options.flow ?? FLOW;
@@ -63,10 +66,11 @@ export class NodeRed {
     for (const { initialize } of this.#flow) if (initialize) run(initialize, this.#sandbox());
   }
 
-  /** What the inject node does each time; done when all that follows is done. */
+  /** What the inject node does each time; done when no request is left. */
   async inject(): Promise<void> {
     const inject = this.#flow.find(({ type }) => type === 'inject');
-    for (const id of inject?.wires?.[0] ?? []) await this.#receive(id, {});
+    if (inject) this.#send(inject, {});
+    for (const request of this.#requests) await request;
   }
 
   /** Its process ends: connections are closed, and nothing more happens. */
@@ -79,15 +83,15 @@ export class NodeRed {
     for (const delayed of this.#delayed) await delayed;
   }
 
-  async #receive(id: string, message: Message): Promise<void> {
+  #receive(id: string, message: Message): void {
     if (this.#stopped.signal.aborted) return;
     const node = this.#flow.find((candidate) => candidate.id === id);
-    if (node?.type === 'function') await this.#function(node, message);
-    else if (node?.type === 'http request') await this.#request(node, message);
+    if (node?.type === 'function') this.#function(node, message);
+    else if (node?.type === 'http request') this.#requests.add(this.#request(node, message));
     else if (node?.type === 'delay') this.#delayed.add(this.#delay(node, message));
     else if (node?.type === 'change' && this.#yourNodes)
       this.#delayed.add(this.#runYourNodes(node, message, this.#yourNodes));
-    else if (node?.type === 'change') await this.#send(node, message);
+    else if (node?.type === 'change') this.#send(node, message);
     else if (node?.type === 'debug') this.#show(id, message);
     else throw new Error(`no node ${id}, or one of a type that is not known here: ${node?.type}`);
   }
@@ -95,24 +99,23 @@ export class NodeRed {
   async #delay(node: Node, message: Message): Promise<void> {
     if (node['pauseType'] !== 'delayv') throw new Error('only a delay that the message sets is known here');
     await this.#pause(Number(message['delay']));
-    await this.#send(node, message);
+    this.#send(node, message);
   }
 
   async #runYourNodes(node: Node, message: Message, run: NonNullable<NodeRedOptions['yourNodes']>) {
     try {
       const passedOn = await run(message);
-      if (!this.#stopped.signal.aborted) await this.#send(node, passedOn);
+      if (!this.#stopped.signal.aborted) this.#send(node, passedOn);
     } catch (error) {
-      await this.#catch(node, message, String(error));
+      this.#catch(node, message, String(error));
     }
   }
 
   /** The message goes on with the answer in it. A connection that fails is an error, and the message goes on all the same. */
   async #request(node: Node, message: Message): Promise<void> {
     const answered = await request(message, this.#stopped.signal);
-    if (typeof answered['statusCode'] === 'string')
-      await this.#catch(node, message, String(answered['payload']));
-    await this.#send(node, answered);
+    if (typeof answered['statusCode'] === 'string') this.#catch(node, message, String(answered['payload']));
+    this.#send(node, answered);
   }
 
   #show(id: string, message: Message): void {
@@ -122,10 +125,15 @@ export class NodeRed {
     this.shown.set(id, messages);
   }
 
-  async #send({ wires = [] }: Node, sent: Sent): Promise<void> {
+  /** Each message waits for those that were sent before it. */
+  #send({ wires = [] }: Node, sent: Sent): void {
     const outputs: readonly (Message | null)[] = Array.isArray(sent) ? sent : [(sent as Message) ?? null];
     for (const [output, message] of outputs.entries())
-      if (message) for (const id of wires[output] ?? []) await this.#receive(id, message);
+      if (message) for (const id of wires[output] ?? []) this.#sent.push({ id, message });
+    if (this.#isDelivering) return;
+    this.#isDelivering = true;
+    for (let next = this.#sent.shift(); next; next = this.#sent.shift()) this.#receive(next.id, next.message);
+    this.#isDelivering = false;
   }
 
   /** What Node-RED shows to the code of function nodes. */
@@ -144,7 +152,7 @@ export class NodeRed {
     };
   }
 
-  async #function(node: Node, msg: Message): Promise<void> {
+  #function(node: Node, msg: Message): void {
     const sent: Sent[] = [];
     const errors: [text: string, message: Message][] = [];
     const result: Sent = run(node.func ?? '', {
@@ -156,18 +164,18 @@ export class NodeRed {
         error: (...error: [text: string, message: Message]) => void errors.push(error),
       },
     });
-    for (const messages of sent) await this.#send(node, plain(messages));
-    for (const [text, message] of errors) await this.#catch(node, message, text);
-    await this.#send(node, plain(result));
+    for (const messages of sent) this.#send(node, plain(messages));
+    for (const [text, message] of errors) this.#catch(node, message, text);
+    this.#send(node, plain(result));
   }
 
   /** To the catch nodes that list the node; if there are none, to those for what no other one catches. */
-  async #catch({ id }: Node, message: Message, text: string): Promise<void> {
+  #catch({ id }: Node, message: Message, text: string): void {
     const catchNodes = this.#flow.filter(({ type }) => type === 'catch');
     const listing = catchNodes.filter(({ scope }) => Array.isArray(scope) && scope.includes(id));
     const uncaught = catchNodes.filter(({ scope, uncaught }) => scope === null && uncaught);
     const error = { ...message, error: { message: text, source: { id } } };
-    for (const node of listing.length > 0 ? listing : uncaught) await this.#send(node, error);
+    for (const node of listing.length > 0 ? listing : uncaught) this.#send(node, error);
   }
 }
 

@@ -7,18 +7,18 @@ import { addLeads, connectionOf } from '../../../packages/testing/integrations/n
 import { type Context, FLOW, INSTANT_FLOW, type Message, NodeRed } from './node-red.ts';
 
 const FLOWS = [
-  { name: 'the flow', flow: FLOW, prefix: 'leadtap' },
-  { name: 'the instant flow', flow: INSTANT_FLOW, prefix: 'leadtap-instant' },
+  { name: 'the flow', flow: FLOW, prefix: 'leadtap', tickMs: 120_000 },
+  { name: 'the instant flow', flow: INSTANT_FLOW, prefix: 'leadtap-instant', tickMs: 10_000 },
 ];
 
 const TIMEOUT_MS = 120_000;
 
-/** A Node-RED of which the nodes behind the trigger need as long as the test lets them. */
+/** A Node-RED of which the nodes behind the trigger need as long as the test lets them, or answer at once; `undefined` drops the lead. */
 async function startNodeRed(
   service: TestService,
   { flow, prefix }: (typeof FLOWS)[number],
   context: Context = new Map(),
-  answers?: (id: string) => number,
+  answers?: (id: string) => number | undefined,
 ) {
   const { baseUrl, token } = await connectionOf(service);
   const clock = manualClock();
@@ -27,7 +27,10 @@ async function startNodeRed(
   const yourNodes = (message: Message) => {
     const { id } = message['payload'] as Lead;
     started.push(id);
-    if (answers) return Promise.resolve({ ...message, statusCode: answers(id) });
+    if (answers) {
+      const statusCode = answers(id);
+      return Promise.resolve(statusCode === undefined ? undefined : { ...message, statusCode });
+    }
     return new Promise<Message | undefined>((resolve, reject) => {
       const end = (result?: Message | Error) =>
         result instanceof Error ? reject(result) : resolve(result && { ...message, ...result });
@@ -60,8 +63,19 @@ async function startNodeRed(
   };
   const problems = () => (nodeRed.shown.get(`${prefix}-problem`) ?? []).map(({ payload }) => payload);
   const aside = () => nodeRed.shown.get(`${prefix}-aside`) ?? [];
-  return { nodeRed, started, done, inject, stop, clock, problems, aside, pauses };
+  const open = () => (nodeRed.context.get('leadtapOpen') ?? []) as readonly unknown[];
+  return { nodeRed, started, done, inject, stop, clock, problems, aside, pauses, open };
 }
+
+it('both flows send the leads, and take them back, with the same code', () => {
+  const codeOf = ({ flow, prefix }: (typeof FLOWS)[number]) =>
+    flow
+      .filter(({ id }) => [`${prefix}-send`, `${prefix}-done`].includes(id))
+      .map(({ func, initialize }) => ({ func, initialize }));
+  const [first, second] = FLOWS.map(codeOf);
+  expect(first).toHaveLength(2);
+  expect(first).toEqual(second);
+});
 
 it.each(FLOWS)('$name sends leads again that were with your nodes when Node-RED stopped', async (flow) => {
   const service = await startService();
@@ -69,7 +83,7 @@ it.each(FLOWS)('$name sends leads again that were with your nodes when Node-RED 
   const first = await startNodeRed(service, flow);
   await eventually(() => expect(first.started).toEqual(ids));
   first.done(ids.slice(10, 30));
-  await eventually(() => expect(first.nodeRed.context.get('leadtapDone')).toHaveLength(20));
+  await eventually(() => expect(first.open()).toHaveLength(80));
   // A normal stop writes the context to its file.
   await first.stop();
   const second = await startNodeRed(service, flow, new Map(first.nodeRed.context));
@@ -81,35 +95,43 @@ it.each(FLOWS)('$name sends leads again that were with your nodes when Node-RED 
   await eventually(() => expect(second.started.slice(80)).toEqual(['later-0']));
 });
 
-it.each(FLOWS)('$name requests no page while leads are with your nodes', async (flow) => {
-  const service = await startService();
-  const ids = await addLeads(service, 101, 'lead');
-  const nodeRed = await startNodeRed(service, flow);
-  await eventually(() => expect(nodeRed.started).toHaveLength(100));
-  nodeRed.clock.advance(TIMEOUT_MS - 1);
-  nodeRed.inject();
-  nodeRed.done(ids.slice(0, 99));
-  await eventually(() => expect(nodeRed.nodeRed.context.get('leadtapDone')).toHaveLength(99));
+it.each(FLOWS)('$name requests more leads when your nodes have done half of them', async (flow) => {
+  const service = await startService({ limits: { userPolicies: [] } });
+  const ids = await addLeads(service, 400, 'lead');
+  const { started, done, inject, clock, problems, open } = await startNodeRed(service, flow);
+  await eventually(() => expect(started).toHaveLength(100));
+  done(ids.slice(0, 49));
+  await eventually(() => expect(open()).toHaveLength(51));
+  expect(started).toHaveLength(100);
+  done(ids.slice(49, 50));
+  await eventually(() => expect(started).toEqual(ids.slice(0, 150)));
   // The time limit begins again with each lead that is done.
-  nodeRed.clock.advance(TIMEOUT_MS - 1);
-  nodeRed.inject();
-  expect(nodeRed.started).toHaveLength(100);
-  nodeRed.done(ids.slice(99, 100));
-  await eventually(() => expect(nodeRed.started).toEqual(ids));
-  expect(nodeRed.problems()).toEqual([]);
+  clock.advance(TIMEOUT_MS - 1);
+  done(ids.slice(50, 51));
+  await eventually(() => expect(open()).toHaveLength(99));
+  clock.advance(TIMEOUT_MS - 1);
+  for (let tick = 0; tick < 300; tick += 1) {
+    inject();
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  await eventually(() => expect(open()).toHaveLength(200));
+  expect(started).toEqual(ids.slice(0, 251));
+  expect(problems()).toEqual([]);
 });
 
 it.each(FLOWS)('$name sends a lead again that your nodes dropped, and says so', async (flow) => {
   const service = await startService();
   const ids = await addLeads(service, 3, 'lead');
-  const { nodeRed, started, done, clock, inject, problems } = await startNodeRed(service, flow);
+  const { started, done, clock, inject, problems, open } = await startNodeRed(service, flow);
   await eventually(() => expect(started).toEqual(ids));
   done(['lead-0', 'lead-2']);
-  await eventually(() => expect(nodeRed.context.get('leadtapDone')).toHaveLength(2));
-  clock.advance(TIMEOUT_MS + 1);
+  await eventually(() => expect(open()).toHaveLength(1));
+  clock.advance(TIMEOUT_MS);
   inject();
   await eventually(() => expect(started).toEqual([...ids, 'lead-1']));
-  expect(problems()).toEqual(['1 of 3 leads did not reach the node "lead is done". They are sent again.']);
+  expect(problems()).toEqual([
+    '1 leads failed (it did not reach the node "lead is done"). They are sent again.',
+  ]);
   done(['lead-1']);
   await addLeads(service, 1, 'later');
   inject();
@@ -121,75 +143,129 @@ describe.each([
   { name: 'a refusal of the CRM', result: { statusCode: 503 }, reason: 'status 503' },
   { name: 'a node that fails', result: new Error('no such field'), reason: 'Error: no such field' },
 ])('$name', ({ result, reason }) => {
-  it.each(FLOWS)('is retried by $name within a minute or by the next poll, in order', async (flow) => {
+  it.each(FLOWS)('is retried by $name after seconds, in order, beside new leads', async (flow) => {
     const service = await startService();
     const ids = await addLeads(service, 5, 'lead');
-    const { nodeRed, started, done, inject, problems, pauses } = await startNodeRed(service, flow);
+    const { started, done, inject, clock, problems, open } = await startNodeRed(service, flow);
     await eventually(() => expect(started).toEqual(ids));
     done(['lead-1', 'lead-3'], result);
     done(['lead-0', 'lead-2']);
-    pauses.length = 0;
-    await addLeads(service, 1, 'later');
-    expect(nodeRed.context.get('leadtapSince')).toBeUndefined();
     done(['lead-4'], { statusCode: 201 });
-    await eventually(() =>
-      expect(problems()).toEqual([`2 of 5 leads failed (${reason}). They are sent again.`]),
-    );
-    expect(pauses.filter((ms) => ms > 60_000 || ms < 1000)).toEqual([]);
+    await eventually(() => expect(open()).toHaveLength(2));
+    await addLeads(service, 1, 'later');
     inject();
-    await eventually(() => expect(started).toEqual([...ids, 'lead-1', 'lead-3', 'later-0']));
+    await eventually(() => expect(started).toEqual([...ids, 'later-0']));
+    clock.advance(5_999);
+    inject();
+    expect(problems()).toEqual([]);
+    clock.advance(1);
+    inject();
+    await eventually(() => expect(started).toEqual([...ids, 'later-0', 'lead-1', 'lead-3']));
+    expect(problems()).toEqual([`2 leads failed (${reason}). They are sent again.`]);
     done(['lead-1', 'lead-3', 'later-0']);
-    await eventually(() => expect(nodeRed.context.get('leadtapDone')).toBeUndefined());
-    await addLeads(service, 1, 'last');
+    await eventually(() => expect(open()).toEqual([]));
+    clock.advance(TIMEOUT_MS);
     inject();
-    await eventually(() => expect(started.at(-1)).toBe('last-0'));
-    expect(problems()).toHaveLength(1);
+    expect(started).toHaveLength(8);
   });
 });
 
 describe.each(FLOWS)('$name', (flow) => {
   /** `answers` is what a CRM answers to each lead. */
-  async function startWith(answers: (id: string) => number) {
+  async function startWith(answers: (id: string) => number | undefined, count = 250) {
     const service = await startService({ limits: { userPolicies: [] } });
-    const ids = await addLeads(service, 250, 'lead');
+    const ids = await addLeads(service, count, 'lead');
     const nodeRed = await startNodeRed(service, flow, new Map(), answers);
-    /** Sends the next polls, until the expectation holds. */
+    const tick = () => {
+      nodeRed.clock.advance(flow.tickMs);
+      nodeRed.inject();
+    };
+    /** Lets time pass, until the expectation holds. */
     const until = (expectation: () => void) =>
       eventually(() => {
-        nodeRed.inject();
+        tick();
         expectation();
       });
     const countOf = (wanted: string) => nodeRed.started.filter((id) => id === wanted).length;
-    return { service, ids, ...nodeRed, until, countOf };
+    return { service, ids, ...nodeRed, tick, until, countOf };
   }
 
-  it.each(['lead-0', 'lead-99', 'lead-120'])(
-    'puts %s aside, which always fails, and the rest goes on',
-    async (wrong) => {
-      const run = await startWith((id) => (id === wrong ? 422 : 200));
-      await run.until(() => expect(run.started).toContain('lead-249'));
-      await run.until(() => expect(run.aside()).toHaveLength(1));
-      const error = { message: 'status 422' };
-      expect(run.aside()).toMatchObject([{ topic: expect.any(String), payload: { id: wrong }, error }]);
-      await addLeads(run.service, 1, 'later');
-      await run.until(() => expect(run.started.at(-1)).toBe('later-0'));
-      expect(run.countOf(wrong)).toBe(5);
-      expect(run.started.filter((id) => id !== wrong)).toEqual([
-        ...run.ids.filter((id) => id !== wrong),
-        'later-0',
-      ]);
-    },
-  );
+  const numberOf = (id: string) => Number(id.replace('lead-', ''));
+
+  it.each([
+    { name: 'that always fail', answer: 422 },
+    { name: 'that your nodes drop', answer: undefined },
+  ])('leads $name, 1 in 100, delay no other', async ({ answer }) => {
+    const isWrong = (id: string) => numberOf(id) % 100 === 50;
+    const { ids, started } = await startWith((id) => (isWrong(id) ? answer : 200), 500);
+    // Without a further poll of the schedule, and before a retry is due.
+    await eventually(() => expect(started).toEqual(ids));
+  });
+
+  it('puts a lead aside that fails 5 times while others are done', async () => {
+    const run = await startWith((id) => (id === 'lead-99' ? 422 : 200));
+    await eventually(() => expect(run.started).toEqual(run.ids));
+    // While nothing else is done, it may be an outage.
+    await run.until(() => expect(run.countOf('lead-99')).toBeGreaterThan(8));
+    for (let later = 0; later < 4; later += 1) {
+      expect(run.aside()).toEqual([]);
+      const [id = ''] = await addLeads(run.service, 1, `later-${later}`);
+      await run.until(() => expect(run.started).toContain(id));
+      const before = run.countOf('lead-99');
+      if (later < 3) await run.until(() => expect(run.countOf('lead-99')).toBeGreaterThan(before));
+    }
+    await run.until(() => expect(run.aside()).toHaveLength(1));
+    const error = { message: 'status 422' };
+    expect(run.aside()).toMatchObject([{ topic: expect.any(String), payload: { id: 'lead-99' }, error }]);
+    expect(run.open()).toEqual([]);
+  });
+
+  it('does all others and puts aside all that fail, if it is every second one', async () => {
+    const run = await startWith((id) => (numberOf(id) % 2 ? 422 : 200), 500);
+    await run.until(() => expect(new Set(run.started).size).toBe(500));
+    for (let later = 0; run.open().length > 0; later += 1) {
+      await addLeads(run.service, 1, `later-${later}`);
+      run.tick();
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    const idsAside = run.aside().map(({ payload }) => (payload as Lead).id);
+    expect(idsAside.sort()).toEqual(run.ids.filter((id) => numberOf(id) % 2).sort());
+    expect(run.started.filter((id) => numberOf(id) % 2 === 0)).toHaveLength(250);
+  });
 
   it('puts no lead aside while your nodes fail for all, as in an outage', async () => {
     let isDown = true;
-    const run = await startWith((id) => (isDown && Number(id.replace('lead-', '')) >= 50 ? 503 : 200));
+    const run = await startWith((id) => (isDown && numberOf(id) >= 50 ? 503 : 200), 500);
     await run.until(() => expect(run.countOf('lead-50')).toBeGreaterThan(8));
+    // It reads no backlog that it could not hand on.
+    expect(run.open().length).toBeLessThanOrEqual(200);
     isDown = false;
     const handled = run.started.length;
-    await run.until(() => expect(run.started.at(-1)).toBe('lead-249'));
+    await run.until(() => expect(new Set(run.started).size).toBe(500));
+    await run.until(() => expect(run.open()).toEqual([]));
     expect(run.aside()).toEqual([]);
     expect(run.started.slice(0, 50)).toEqual(run.ids.slice(0, 50));
-    expect(new Set(run.started.slice(handled))).toEqual(new Set(run.ids.slice(50)));
+    expect(run.started.slice(handled).sort()).toEqual(run.ids.slice(50).sort());
+  });
+
+  it('a restart from any saved context loses no lead of a burst of which some fail', async () => {
+    const saved: Context[] = [];
+    const run = await startWith((id) => {
+      saved.push(structuredClone(run.nodeRed.context));
+      return numberOf(id) % 20 ? 200 : 503;
+    }, 500);
+    await eventually(() => expect(run.started).toHaveLength(500));
+    await run.stop();
+    for (const before of [1, 77, 150, 499]) {
+      const context = saved[before] ?? new Map();
+      const again = await startNodeRed(run.service, flow, context, () => 200);
+      const handled = run.ids.filter((id, index) => index < before && numberOf(id) % 20);
+      await eventually(() => {
+        again.clock.advance(flow.tickMs);
+        again.inject();
+        expect(new Set([...handled, ...again.started])).toEqual(new Set(run.ids));
+      });
+      await again.stop();
+    }
   });
 });

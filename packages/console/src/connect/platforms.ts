@@ -478,7 +478,7 @@ const nodeRed = ({ baseUrl }: Service): Guide => {
       code: baseUrl,
     },
     {
-      text: 'Choose *Deploy*. Put your own nodes between *take the page* and *lead is done*: `msg.payload` is the lead, `msg.topic` its unique ID.',
+      text: 'Choose *Deploy*. Put your own nodes between *send the leads* and *lead is done*: `msg.payload` is the lead, `msg.topic` its unique ID.',
     },
     {
       text: 'So that it continues after a restart where it stopped, set in `settings.js` of Node-RED:',
@@ -492,7 +492,7 @@ const nodeRed = ({ baseUrl }: Service): Guide => {
         title: AT_ONCE,
         steps: stepsWith('new-leads-instant.flow.json'),
         result:
-          'The node *lead is done* shows *waiting for leads*. Each new lead is one message in the debug panel, within a second.',
+          'The node *take the page* shows *waiting for leads*. Each new lead is one message in the debug panel, within a second.',
       },
       {
         title: ON_A_SCHEDULE,
