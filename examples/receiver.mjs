@@ -42,6 +42,11 @@ function isGenuine(
   return isSigned && Math.abs(Date.now() / 1000 - at) < 300;
 }
 
+function save(url) {
+  writeFileSync('next-url.new', url);
+  renameSync('next-url.new', 'next-url.txt');
+}
+
 async function poll() {
   const first = `${BASE_URL}/automation/new-leads?since=${hook.since}`;
   for (let isFull = true; isFull; ) {
@@ -49,17 +54,41 @@ async function poll() {
       existsSync('next-url.txt') ? readFileSync('next-url.txt', 'utf8') : first,
     );
     const [, next] = /<([^<>]+)>; rel="next"/.exec(link);
-    for (const lead of leads) await handle(lead);
-    writeFileSync('next-url.new', next);
-    renameSync('next-url.new', 'next-url.txt');
+    for (const lead of leads) {
+      await handle(lead);
+      save(`${BASE_URL}/automation/new-leads?since=${lead.createdAt}`);
+    }
+    save(next);
     isFull = leads.length === 100;
   }
+}
+
+const PAUSES_S = [1, 2, 5, 10];
+let polling = Promise.resolve();
+let failures = 0;
+let timer;
+/** One poll at a time. After a failure it tries again by itself, so that no lead waits for the next event. */
+function tryToPoll() {
+  polling = polling.then(poll).then(
+    () => {
+      clearTimeout(timer);
+      failures = 0;
+      return true;
+    },
+    (error) => {
+      report(error);
+      clearTimeout(timer);
+      timer = setTimeout(tryToPoll, 1000 * PAUSES_S[Math.min(failures, 3)]);
+      failures += 1;
+      return false;
+    },
+  );
+  return polling;
 }
 
 for (let pauseMs = 1000; ; pauseMs = Math.min(60_000, 2 * pauseMs)) {
   try {
     await subscribe();
-    await poll();
     break;
   } catch (error) {
     report(error);
@@ -69,7 +98,6 @@ for (let pauseMs = 1000; ; pauseMs = Math.min(60_000, 2 * pauseMs)) {
   }
 }
 
-let polling = Promise.resolve();
 createServer(async (request, response) => {
   try {
     let body = '';
@@ -78,11 +106,10 @@ createServer(async (request, response) => {
       if (body.length > 10_000) throw new Error('too long');
     }
     if (!isGenuine(request.headers, body)) return response.writeHead(401).end();
-    polling = polling.catch(() => undefined).then(poll);
-    await polling;
-    response.writeHead(204).end();
+    response.writeHead((await tryToPoll()) ? 204 : 500).end();
   } catch (error) {
     report(error);
     response.writeHead(500).end();
   }
 }).listen(8080, '127.0.0.1');
+tryToPoll();

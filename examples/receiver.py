@@ -6,8 +6,9 @@ BASE_URL = 'https://leads.example.com'
 MY_URL = 'https://hooks.example.com/leadtap'
 POSITION = pathlib.Path('next-url.txt')
 NEW_POSITION = pathlib.Path('next-url.new')
+PAUSES_S = [1, 2, 5, 10]
 LOCK = threading.Lock()
-ERRORS = (OSError, http.client.HTTPException, TypeError, ValueError)
+FAILED = threading.Event()
 
 
 def call(url, body=None):
@@ -20,6 +21,11 @@ def handle(lead):
     print(lead['createdAt'], lead['fullName'], lead['phone1'] or lead['email'] or '', flush=True)
 
 
+def save(next_url):
+    NEW_POSITION.write_text(next_url)
+    NEW_POSITION.replace(POSITION)
+
+
 def poll():
     leads = range(100)
     while len(leads) == 100:
@@ -30,8 +36,19 @@ def poll():
             result = handle(lead)
             if asyncio.iscoroutine(result):
                 asyncio.run(result)
-        NEW_POSITION.write_text(next_url)
-        NEW_POSITION.replace(POSITION)
+            save(f'{BASE_URL}/automation/new-leads?since={lead["createdAt"]}')
+        save(next_url)
+
+
+def try_to_poll():
+    with LOCK:
+        try:
+            poll()
+            FAILED.clear()
+        except Exception as error:
+            print(repr(error), file=sys.stderr, flush=True)
+            FAILED.set()
+        return not FAILED.is_set()
 
 
 def is_genuine(headers, body):
@@ -46,34 +63,35 @@ class Receiver(http.server.BaseHTTPRequestHandler):
         body = self.rfile.read(min(int(self.headers.get('Content-Length', 0)), 10_000))
         status = 401
         if is_genuine(self.headers, body):
-            try:
-                with LOCK:
-                    poll()
-                status = 204
-            except Exception as error:
-                print(error, file=sys.stderr, flush=True)
-                status = 500
+            status = 204 if try_to_poll() else 500
         self.send_response(status)
         self.end_headers()
 
 
-def start():
+def subscribe():
     global HOOK, KEY
     HOOK, _ = call(f'{BASE_URL}/automation/hooks', json.dumps({'url': MY_URL}).encode())
     KEY = base64.b64decode(HOOK['secret'].removeprefix('whsec_'))
-    poll()
 
 
 pause_s = 1
 while True:
     try:
-        start()
+        subscribe()
         break
-    except ERRORS as error:
+    except (OSError, http.client.HTTPException, TypeError, ValueError) as error:
         # No retry helps when the token or an address is wrong.
         if isinstance(error, urllib.error.HTTPError) and error.code < 500 and error.code not in (408, 429):
             sys.exit(f'{error.code} {error.read().decode()}')
         print(error, file=sys.stderr, flush=True)
         time.sleep(pause_s)
         pause_s = min(60, 2 * pause_s)
-http.server.ThreadingHTTPServer(('127.0.0.1', 8080), Receiver).serve_forever()
+server = http.server.ThreadingHTTPServer(('127.0.0.1', 8080), Receiver)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+# After a failure it tries again by itself, so that no lead waits for the next event.
+try_to_poll()
+failures = 0
+while True:
+    FAILED.wait()
+    time.sleep(PAUSES_S[min(failures, 3)])
+    failures = 0 if try_to_poll() else failures + 1

@@ -78,7 +78,7 @@ it('ends with the message of the service if the token is not valid', async () =>
   expect(output.errors).toContain('"code":"token-invalid"');
 });
 
-it('ends if handle fails, and gets the same page at its next start', async () => {
+it('ends if handle fails, and gets the same lead at its next start', async () => {
   const service = await startService({ limits: { userPolicies: [] } });
   const folder = tempFolder();
   const failing = PROGRAM.replace(/^ {4}print\(lead.*$/m, "    raise OSError('no space left')");

@@ -81,6 +81,11 @@ def handle(lead):
     print(lead['createdAt'], lead['fullName'], lead['phone1'] or lead['email'] or '', flush=True)
 
 
+def save(next_url):
+    NEW_POSITION.write_text(next_url)
+    NEW_POSITION.replace(POSITION)
+
+
 while True:
     is_first = not POSITION.exists()
     url = f'{BASE_URL}/automation/new-leads' if is_first else POSITION.read_text()
@@ -94,8 +99,8 @@ while True:
         result = handle(lead)
         if asyncio.iscoroutine(result):
             asyncio.run(result)
-    NEW_POSITION.write_text(next_url)
-    NEW_POSITION.replace(POSITION)
+        save(f'{BASE_URL}/automation/new-leads?since={lead["createdAt"]}')
+    save(next_url)
     if not is_first and len(leads) < 100:
         time.sleep(PAUSE)
 `;
