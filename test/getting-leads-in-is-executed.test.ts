@@ -157,12 +157,22 @@ describe('from a web form', () => {
     message: 'A "new" roof & more',
   };
 
+  const THANK_YOU = expect.stringMatching(
+    /^<!doctype html>\s*<html lang="en">[\s\S]*<title>Thank you<\/title>\s*<p>Thank you\. We will call you\./,
+  );
+
+  it('of this machine alone: a web server passes on the requests of visitors', async () => {
+    const { url } = await start(await install());
+    // Another address of this machine.
+    await expect(fetch(url.replace('127.0.0.1', '127.0.0.2'))).rejects.toThrow();
+  });
+
   it('once, however often it is sent', async () => {
     const installation = await install();
     const { url } = await start(installation);
     const form = await fillIn(url, ADA);
     for (let times = 0; times < 3; times += 1)
-      expect(await post(url, form)).toEqual({ status: 200, text: '<p>Thank you. We will call you.' });
+      expect(await post(url, form)).toEqual({ status: 200, text: THANK_YOU });
     expect(await installation.polled()).toMatchObject([
       {
         firstName: 'Ada',
@@ -229,7 +239,9 @@ describe('from a web form', () => {
     const { url, stderr } = await start(installation);
     const { status, text } = await post(url, await fillIn(url, { ...ADA, email: 'ada' }));
     expect(status).toBe(422);
-    expect(text).toContain('could not be sent');
+    expect(text).toMatch(
+      /<html lang="en">[\s\S]*<title>Not sent<\/title>\s*<p>Your message could not be sent/,
+    );
     expect(stderr()).toContain('invalid-lead');
     const huge = await fillIn(url, { ...ADA, message: 'x'.repeat(60_000) });
     expect((await post(url, huge)).status).toBe(413);
