@@ -240,7 +240,7 @@ const n8n = ({ baseUrl, hasHooks, version }: Service): Guide => ({
   ...webhook(hasHooks, {
     before: [
       {
-        text: 'In n8n, create a workflow that starts with a *Webhook* node. Set *HTTP Method* to *POST*, and *Respond* to *When Last Node Finishes*. Copy its *Production URL*, and *Publish* the workflow.',
+        text: 'In n8n, create a workflow that starts with a *Webhook* node. Set *HTTP Method* to *POST*, *Authentication* to *None*, and *Respond* to *When Last Node Finishes*. Copy its *Production URL*, and *Publish* the workflow.',
       },
     ],
     label: 'Production URL of n8n',
