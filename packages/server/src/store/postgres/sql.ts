@@ -71,10 +71,22 @@ const valuesOf = ({ values, each }: Query): readonly SqlValue[] =>
 
 /** Reads are transactions, too: the server ends a statement that takes too long, and the connection stays usable. */
 export function runTasksOn(database: Database): SqlDatabase {
-  const run = <T>(task: () => SqlTask<T>, { timeout }: TaskOptions = {}): Promise<T> =>
-    database.transaction((session) => runTask(session, task()), {
-      ...(timeout && TIMEOUTS[timeout]),
-      settings: INDEX_SCANS,
-    });
-  return { dialect: POSTGRES, read: run, write: run };
+  const optionsOf = ({ timeout }: TaskOptions = {}) => ({
+    ...(timeout && TIMEOUTS[timeout]),
+    settings: INDEX_SCANS,
+  });
+  return {
+    dialect: POSTGRES,
+    /** The first query is sent with BEGIN, in one round trip: it changes nothing. */
+    read(task, options) {
+      const { value: first, done } = task().next();
+      const opening = done ? undefined : { text: first.sql, values: valuesOf(first) };
+      const read = (session: Session, opened: readonly unknown[]) => {
+        const answers = [Promise.resolve(opened)];
+        return runAsync(task(), (query) => answers.pop() ?? session.query(query.sql, valuesOf(query)));
+      };
+      return database.transaction(read, { ...optionsOf(options), ...(opening && { opening }) });
+    },
+    write: (task, options) => database.transaction((session) => runTask(session, task()), optionsOf(options)),
+  };
 }

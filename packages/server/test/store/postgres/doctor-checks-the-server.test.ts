@@ -39,6 +39,10 @@ test('a healthy installation is all ticks', async () => {
   const name = await emptyDatabase();
   const url = address('postgres', name);
   await migrate(url);
+  await terminal().run('org apply -', {
+    env: { LEADTAP_DATABASE_URL: url },
+    stdin: '{"companies": [{"id": "acme", "name": "Acme"}]}',
+  });
   const { code, checks, of } = await doctor(url);
   expect(code).toBe(0);
   expect(checks.map(({ check, state }) => `${state} ${check}`)).toEqual(

@@ -3,7 +3,12 @@ import { onTestFinished } from 'vitest';
 import { makeTestDatabase } from '../../../../testing/harness/database.ts';
 import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
 import type { SqlDatabase } from '../../../src/sql/sql.ts';
-import { Database, type Session, type TransactionSession } from '../../../src/store/postgres/connection.ts';
+import {
+  Database,
+  type Session,
+  type TransactionOptions,
+  type TransactionSession,
+} from '../../../src/store/postgres/connection.ts';
 import { runTasksOn } from '../../../src/store/postgres/sql.ts';
 
 /** A database with an organisation, whose tasks run on the client and add the plans of their queries, once `explain` is called. */
@@ -20,12 +25,12 @@ export async function makeExplainedDatabase() {
   class ExplainedDatabase extends Database {
     override async transaction<T, Row>(
       work: (session: TransactionSession, opened: Row[]) => Promise<T>,
-      { settings = '' }: { readonly settings?: string } = {},
+      { settings = '', opening }: TransactionOptions = {},
     ): Promise<T> {
       await client.query(`BEGIN; ${settings}`);
       const query: Session['query'] = async (text, values = []) =>
         (await client.query(text, [...values])).rows;
-      const result = await work({ query }, []);
+      const result = await work({ query }, opening ? await query(opening.text, opening.values) : []);
       await client.query('COMMIT');
       return result;
     }
