@@ -79,10 +79,10 @@ const printLog = (context: CommandContext, spec: LogCommand, options: LogOptions
   withStore(context, async (store, config) => {
     const { clock, stdout, stderr } = context;
     const { limit, follow, json } = options;
-    const found = await findLogged(spec.pages(store, config, clock()), name, spec.group);
+    const found = await findLogged(spec.pages(store, config, clock()), name, spec.group, context);
     if (follow) return followLog(context, store, found, options);
     const log = (await readLog(store.attempts, found, { limit, now: clock() })).reverse();
-    if (json) return writeJsonArray(stdout, one(log));
+    if (json) return writeJsonArray(stdout, [log]);
     for (const entry of log) await writeLine(stdout, formatEntry(entry, context));
     if (log.length === 0) await writeLine(stderr, NO_ENTRIES);
     const fix = log.at(-1)?.fix;
@@ -90,10 +90,6 @@ const printLog = (context: CommandContext, spec: LogCommand, options: LogOptions
   });
 
 const NO_ENTRIES = 'The log has no entry: nothing was recorded in the last 30 days.';
-
-async function* one<Item>(page: readonly Item[]): AsyncGenerator<readonly Item[]> {
-  yield page;
-}
 
 /** Reads until the signal aborts. */
 async function followLog(
@@ -128,11 +124,13 @@ async function findLogged(
   pages: AsyncIterable<readonly Logged[]>,
   wanted: string,
   group: LogCommand['group'],
+  { signal }: CommandContext,
 ): Promise<Logged> {
   const named: Logged[] = [];
   const others: Logged[] = [];
   for await (const page of pages)
     for (const logged of page) {
+      signal.throwIfAborted();
       if (logged.subject === wanted) return logged;
       if ([logged.name, logged.tokenId].includes(wanted)) named.push(logged);
       else if (others.length <= MAX_NAMED) others.push(logged);

@@ -17,10 +17,12 @@ export const writeLine = (stream: Output, line: string): Promise<void> => write(
 export const writeJson = (stream: Output, value: unknown): Promise<void> =>
   writeLine(stream, escapeJson(JSON.stringify(value, undefined, 2)));
 
+type Pages<Item> = AsyncIterable<readonly Item[]> | Iterable<readonly Item[]>;
+
 /** Writes one JSON array page by page, one item per line. */
 export async function writeJsonArray<Item extends object>(
   stream: Output,
-  pages: AsyncIterable<readonly Item[]>,
+  pages: Pages<Item>,
   toJson: (item: Item) => object = (item) => item,
 ): Promise<void> {
   let separator = '[\n  ';
@@ -48,14 +50,15 @@ interface ListFormat<Item> {
 
 /** Prints a list page by page, as one JSON array or as a table. Returns the number of items. */
 export async function printList<Item extends object>(
-  stdout: Output,
-  pages: AsyncIterable<readonly Item[]>,
+  { stdout, signal }: { readonly stdout: Output; readonly signal: AbortSignal },
+  pages: Pages<Item>,
   asJson: true | undefined,
   { toJson, headings, toRow, whole }: ListFormat<Item>,
 ): Promise<number> {
   let count = 0;
   async function* counted() {
     for await (const page of pages) {
+      signal.throwIfAborted();
       count += page.length;
       yield page;
     }

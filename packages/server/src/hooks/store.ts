@@ -6,7 +6,7 @@ import type { HookSend } from '@leadtap/contract';
 import type { ConsumerKey } from '../consumers/store.ts';
 import type { LeadScope } from '../leads/record.ts';
 import type { PageLead } from '../leads/render.ts';
-import { takeTurn } from '../lib/event-loop.ts';
+import { pagesOf } from '../lib/pages.ts';
 
 /** What a subscription says. */
 export interface NewHook extends ConsumerKey {
@@ -246,15 +246,12 @@ export const withAcceptedKeys = (hooks: HookStore, acceptedKeys: readonly string
 const HOOKS_PER_PAGE = 200;
 
 /** All hooks, or those of a company or a user, page by page. */
-export async function* hookPages(
+export const hookPages = (
   hooks: HookStore,
-  { now, companyId, userId }: Omit<HookQuery, 'limit' | 'after'>,
-): AsyncGenerator<readonly ListedHook[]> {
-  let page: readonly ListedHook[] = [];
-  do {
-    page = await hooks.list({ now, companyId, userId, after: page.at(-1)?.hook.id, limit: HOOKS_PER_PAGE });
-    yield page;
-    // SQLite reads synchronously. Polls are answered between two pages.
-    await takeTurn(companyId ?? userId);
-  } while (page.length === HOOKS_PER_PAGE);
-}
+  query: Omit<HookQuery, 'limit' | 'after'>,
+): AsyncGenerator<readonly ListedHook[]> =>
+  pagesOf(
+    HOOKS_PER_PAGE,
+    (last, limit) => hooks.list({ ...query, after: last?.hook.id, limit }),
+    query.companyId ?? query.userId,
+  );

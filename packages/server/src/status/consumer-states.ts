@@ -18,6 +18,7 @@ import { hasEnded } from '../hooks/store.ts';
 import { mayPoll } from '../leads/access.ts';
 import { MAX_CLOCK_SKEW_MS, toIso, toIsoOrNull } from '../lib/clock.ts';
 import { takeTurn } from '../lib/event-loop.ts';
+import { pagesOf } from '../lib/pages.ts';
 import {
   type ConsumerHook,
   type HookSources,
@@ -317,32 +318,26 @@ export interface ConsumerSources extends HookSources {
 }
 
 /** All consumers, or those of a company or a user, page by page. */
-export async function* consumerPages(
+export const consumerPages = (
   { consumers }: Pick<ConsumerSources, 'consumers'>,
   query: Omit<ConsumerQuery, 'limit' | 'after'>,
-): AsyncGenerator<readonly Consumer[]> {
-  let page: readonly Consumer[] = [];
-  do {
-    page = await consumers.list({ ...query, after: page.at(-1), limit: CONSUMERS_PER_PAGE });
-    yield page;
-    // SQLite reads synchronously. Polls are answered between two pages.
-    await takeTurn(query.companyId ?? query.userId);
-  } while (page.length === CONSUMERS_PER_PAGE);
-}
+): AsyncGenerator<readonly Consumer[]> =>
+  pagesOf(
+    CONSUMERS_PER_PAGE,
+    (after, limit) => consumers.list({ ...query, after, limit }),
+    query.companyId ?? query.userId,
+  );
 
 /** Those that do not exist any more, page by page. */
-export async function* endedConsumerPages(
+export const endedConsumerPages = (
   { consumers }: Pick<ConsumerSources, 'consumers'>,
   query: Omit<EndedQuery, 'limit' | 'after'>,
-): AsyncGenerator<readonly EndedConsumer[]> {
-  let page: readonly EndedConsumer[] = [];
-  do {
-    page = await consumers.listEnded({ ...query, after: page.at(-1), limit: CONSUMERS_PER_PAGE });
-    yield page;
-    // SQLite reads synchronously.
-    await takeTurn(query.userId);
-  } while (page.length === CONSUMERS_PER_PAGE);
-}
+): AsyncGenerator<readonly EndedConsumer[]> =>
+  pagesOf(
+    CONSUMERS_PER_PAGE,
+    (after, limit) => consumers.listEnded({ ...query, after, limit }),
+    query.userId,
+  );
 
 /** For each hook that sends leads: those since its subscription that it has missed. */
 async function findMissedOfHooks(

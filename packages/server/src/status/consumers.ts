@@ -4,7 +4,6 @@ import { hasEnded } from '../hooks/store.ts';
 import { CLIENT_CLOSED_REQUEST } from '../http/exchange.ts';
 import { mayPoll } from '../leads/access.ts';
 import { type Clock, toIso } from '../lib/clock.ts';
-import { takeTurn } from '../lib/event-loop.ts';
 import { startOf } from './consumer-hooks.ts';
 import {
   type ConsumerSources,
@@ -139,8 +138,6 @@ async function readConsumers({
       viewers.push(toViewerSource(judged, now));
     }
     urgent = urgent.sort(compare).slice(0, MAX_LISTED);
-    // SQLite answers nothing else while it reads.
-    await takeTurn();
   }
   const removed = await readRemoved(sources, { now });
   counts.removed = removed.length;
@@ -362,13 +359,11 @@ async function countPending(
   const behind = listed.filter(
     ({ consumer }) => consumer && consumer.pendingLeads + consumer.skippedLeads > 0,
   );
-  for (const userId of new Set(behind.map((one) => one.userId))) {
+  for (const userId of new Set(behind.map((one) => one.userId)))
     for await (const page of consumerPages(sources, { userId, maxPendingLeads: MAX_PENDING_LEADS, now }))
       for (const consumer of page) {
         const one = behind.find((other) => isSameConsumer(other, consumer));
         if (one) counted.set(one, { ...one, consumer });
       }
-    await takeTurn();
-  }
   return counted;
 }

@@ -10,6 +10,7 @@ import type { LeadScope } from '../leads/record.ts';
 import type { LeadRange, LeadRangeCount } from '../leads/store.ts';
 import { type Clock, toIso, toIsoOrNull } from '../lib/clock.ts';
 import { takeTurn } from '../lib/event-loop.ts';
+import { pagesOf } from '../lib/pages.ts';
 import { BEFORE_ALL_MS } from '../sql/sql.ts';
 import type { Store } from '../store/store.ts';
 import {
@@ -256,16 +257,18 @@ async function readCoverage(
   const viewers = await findViewers(store, sources);
   const sum = new Sum();
   const companies: Place[] = [];
-  let page: readonly Pick<StoredCompany, 'id' | 'name'>[] = [];
-  do {
-    page = await store.organisation.readCompanyNames(page.at(-1)?.id, COMPANIES_PER_PAGE);
+  const pages = pagesOf<Pick<StoredCompany, 'id' | 'name'>>(COMPANIES_PER_PAGE, (last, limit) =>
+    store.organisation.readCompanyNames(last?.id, limit),
+  );
+  for await (const page of pages) {
     const places = page.map(wholeCompany);
     companies.push(...places);
     for await (const counted of countUnreached(store, places, viewers, now - COUNTED_MS)) {
       sum.addUnreached(counted);
       if (sum.isCut) break;
     }
-  } while (page.length === COMPANIES_PER_PAGE && !sum.isCut);
+    if (sum.isCut) break;
+  }
   const counted = piecesSince(Math.max(now - COUNTED_MS, sum.readFrom));
   for await (const total of countAll(
     store,

@@ -1,5 +1,4 @@
 /** Whether the time without a new lead is longer than usual for this time of the week. */
-
 import { takeTurn } from '../lib/event-loop.ts';
 import type { Store } from '../store/store.ts';
 

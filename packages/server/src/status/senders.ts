@@ -16,6 +16,7 @@ import type { RefusedLeadStore, RefusedSummary, SenderKey } from '../intake/stor
 import { shownNames, shownQuestions } from '../leads/shown-names.ts';
 import { type Clock, toIso, toIsoOrNull } from '../lib/clock.ts';
 import { takeTurn } from '../lib/event-loop.ts';
+import { pagesOf } from '../lib/pages.ts';
 import { isInLastDays } from './consumers.ts';
 import { last24hOf } from './last-hours.ts';
 import {
@@ -64,18 +65,18 @@ export async function* senderPages(
       userId === undefined || one.userId === userId ? [[senderText(one), one] as const] : [],
     ),
   );
-  let page: readonly ListedSender[] = [];
-  do {
-    page = await senders.list({ companyId, userId, after: page.at(-1), limit: SENDERS_PER_PAGE, now });
+  const listed = pagesOf<ListedSender>(
+    SENDERS_PER_PAGE,
+    (after, limit) => senders.list({ companyId, userId, after, limit, now }),
+    companyId ?? userId,
+  );
+  for await (const page of listed)
     yield page.map((sender) => {
       const key = senderText(sender);
       const status = toStatus(sender, kept.get(key), moment);
       kept.delete(key);
       return status;
     });
-    // SQLite reads synchronously. Polls are answered between two pages.
-    await takeTurn(companyId ?? userId);
-  } while (page.length === SENDERS_PER_PAGE);
   for (const one of kept.values()) {
     const name = (one.tokenId !== null && (await findToken(one.tokenId))?.name) || null;
     yield [toStatus(unrecordedSender(one, name), one, moment)];

@@ -1,35 +1,24 @@
 /** How every command finds companies and users. */
 import type { User } from '../../accounts/records.ts';
 import type { StoredCompany } from '../../accounts/store.ts';
+import { pagesOf } from '../../lib/pages.ts';
 import type { Store } from '../../store/store.ts';
 import { Failure } from '../failure.ts';
 
 const ITEMS_PER_PAGE = 200;
 
-/** Sorted by id, page by page, so that any number of them fits into memory. */
-async function* pagesOf<Item extends { readonly id: string }>(
-  signal: AbortSignal,
-  read: (afterId: string | undefined, limit: number) => Promise<readonly Item[]>,
-): AsyncGenerator<readonly Item[]> {
-  let page: readonly Item[] = [];
-  do {
-    signal.throwIfAborted();
-    page = await read(page.at(-1)?.id, ITEMS_PER_PAGE);
-    yield page;
-  } while (page.length === ITEMS_PER_PAGE);
-}
-
-/** All users, or those of a company. */
+/** All users, or those of a company, sorted by id. */
 export const userPages = (
   store: Store,
   signal: AbortSignal,
   companyId?: string,
 ): AsyncGenerator<readonly User[]> =>
-  pagesOf(signal, (afterId, limit) =>
-    companyId === undefined
-      ? store.listUsers(afterId, limit)
-      : store.organisation.readUsers(companyId, afterId, limit),
-  );
+  pagesOf(ITEMS_PER_PAGE, (last, limit) => {
+    signal.throwIfAborted();
+    return companyId === undefined
+      ? store.listUsers(last?.id, limit)
+      : store.organisation.readUsers(companyId, last?.id, limit);
+  });
 
 /** All companies, or the one with this id. */
 export async function* companiesOf(
@@ -38,10 +27,13 @@ export async function* companiesOf(
   id?: string,
 ): AsyncGenerator<StoredCompany> {
   if (id !== undefined) return yield await findCompany(store, id);
-  for await (const page of pagesOf(signal, (afterId, limit) =>
-    store.organisation.readCompanies(afterId, limit),
-  ))
+  const pages = pagesOf<StoredCompany>(ITEMS_PER_PAGE, (last, limit) =>
+    store.organisation.readCompanies(last?.id, limit),
+  );
+  for await (const page of pages) {
+    signal.throwIfAborted();
     yield* page;
+  }
 }
 
 export async function findCompany(store: Store, id: string): Promise<StoredCompany> {

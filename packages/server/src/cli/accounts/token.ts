@@ -255,15 +255,13 @@ const listTokens = (
   { user: userId, json }: { readonly user: string; readonly json?: true },
 ): Promise<void> =>
   withStore(context, async (store, config) => {
-    const { stdout, stderr, clock } = context;
+    const { stderr, clock } = context;
     const now = clock();
     const tokens = await readTokens(store, userId);
     const consumers = await readConsumers(store, config, userId, 1, now);
     const keyIds = await readKeyIds(config);
-    async function* onePage() {
-      yield tokens.map((token) => toJson(token, consumers.get(token.id), stateOf(token, keyIds, now)));
-    }
-    const count = await printList(stdout, onePage(), json, {
+    const page = tokens.map((token) => toJson(token, consumers.get(token.id), stateOf(token, keyIds, now)));
+    const count = await printList(context, [page], json, {
       headings: ['ID', 'STATE', 'NAME', 'LAST POLL', 'SCOPE', 'EXPIRES', 'POSITION', 'ISSUED'],
       toRow: (token) => [
         ...[token.tokenId, token.state, token.name, token.lastPollAt, formatTokenScopes(token.scopes)],

@@ -94,8 +94,8 @@ revoked and get 401, and tokens of your identity provider work again. The leads 
 
 const listUsers = (context: CommandContext, { json }: { readonly json?: true }): Promise<void> =>
   withStore(context, async (store) => {
-    const { stdout, stderr, signal } = context;
-    const count = await printList(stdout, userPages(store, signal), json, {
+    const { stderr, signal } = context;
+    const count = await printList(context, userPages(store, signal), json, {
       headings: ['ID', 'COMPANY', 'PLAN', 'ACCESS', 'BRANCH', 'DEPARTMENT', 'NAME', 'E-MAIL'],
       toRow: ({ id, companyId, plan, accessLevel, branchId, departmentId, name, email }) => [
         ...[id, companyId, plan, accessLevel, branchId, departmentId, name, email],

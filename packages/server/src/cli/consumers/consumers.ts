@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { positionOf } from '../../consumers/store.ts';
 import { toIsoOrNull } from '../../lib/clock.ts';
 import { formatDuration } from '../../lib/formats.ts';
+import { logOfConsumer } from '../../status/attempt-log.ts';
 import { isAccepted } from '../../status/consumer-hooks.ts';
 import {
   consumerFactsOf,
@@ -18,12 +19,12 @@ import {
   toGapsJson,
 } from '../../status/consumer-states.ts';
 import { findCompany } from '../accounts/organisation.ts';
+import { type Logged, registerLog } from '../attempt-log.ts';
 import { addCommand, parseDuration } from '../command.ts';
 import { type CommandContext, withStore } from '../context.ts';
 import { EXIT_CODES, ExitCode } from '../exit.ts';
 import { printList, writeLine } from '../output.ts';
 import { registerForget } from './forget.ts';
-import { registerConsumerLog } from './log.ts';
 import { consumerSourcesOf, requireConsumers } from './sources.ts';
 
 export function registerConsumers(program: Command, context: CommandContext): void {
@@ -66,7 +67,19 @@ isBeforeStart }] with those leads, tokenEnded (revoked, expired or key-removed: 
     ],
     run: listConsumers,
   });
-  registerConsumerLog(consumers, context);
+  registerLog(consumers, context, {
+    group: 'consumers',
+    description: 'print what a consumer received, when, and why it was refused',
+    help: `
+The last 100 entries of 30 days: leads that were sent to it, its refused polls and what its webhook's receiver answered, the first
+success after these, and how many polls had no new leads in between.`,
+    async *pages(store, config, now) {
+      requireConsumers(config);
+      const sources = await consumerSourcesOf(store, config);
+      for await (const page of listedConsumerPages(sources, { now, maxPendingLeads: 1 }))
+        yield page.map((listed): Logged => ({ ...listed, ...logOfConsumer(listed) }));
+    },
+  });
   registerForget(consumers, context);
 }
 
@@ -95,13 +108,11 @@ const listConsumers = (context: CommandContext, options: ConsumersOptions): Prom
     };
     async function* pages() {
       const query = { companyId, now, maxPendingLeads: MAX_PENDING_LEADS };
-      for await (const page of listedConsumerPages(await consumerSourcesOf(store, config), query)) {
-        context.signal.throwIfAborted();
+      for await (const page of listedConsumerPages(await consumerSourcesOf(store, config), query))
         yield page.filter(isListed);
-      }
     }
     const hasCompany = companyId === undefined;
-    const count = await printList(context.stdout, pages(), json, {
+    const count = await printList(context, pages(), json, {
       toJson: (listed) => toJson(listed, now, staleAfterMs),
       headings: [
         ...['TOKEN', 'NAME', 'USER', 'STATE', 'WAITING', 'LAST POLL', 'STATUS', 'INTERVAL', 'POSITION'],

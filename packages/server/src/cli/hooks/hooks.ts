@@ -103,7 +103,7 @@ interface ListOptions {
 const listHooks = (context: CommandContext, options: ListOptions): Promise<void> =>
   withStore(context, async (store, config) => {
     const { company: companyId, user: userId, json } = options;
-    const { stdout, stderr, clock } = context;
+    const { stderr, clock } = context;
     const now = clock();
     if (companyId !== undefined) await findCompany(store, companyId);
     if (userId !== undefined) await findUser(store, userId);
@@ -122,7 +122,7 @@ const listHooks = (context: CommandContext, options: ListOptions): Promise<void>
       const user = await store.findUser(hook.userId);
       return problem?.reason ?? (user && !mayPoll(user) ? `plan ${user.plan}` : null);
     }
-    const count = await printList(stdout, pages(), json, {
+    const count = await printList(context, pages(), json, {
       toJson: (listed) => toJson(listed, now),
       headings: [
         ...['ID', 'STATE', 'STATUS', 'LEADS', 'HOST', 'RETRY', 'SEND', 'LAST EVENT'],

@@ -81,7 +81,7 @@ const listLeads = (context: CommandContext, options: ListOptions): Promise<void>
       }
     }
     const companyHeading = companyId === undefined ? ['COMPANY'] : [];
-    await printList(context.stdout, limited(), json, {
+    await printList(context, limited(), json, {
       toJson: toJsonLead,
       headings: ['CREATED', ...companyHeading, 'ID', 'NAME', 'STATUS', 'PLACE'],
       toRow: (lead) => toRow(lead, companyId === undefined),

@@ -11,6 +11,7 @@ import type { WrittenLead } from '../../leads/store.ts';
 import { MAX_TIME, toIso } from '../../lib/clock.ts';
 import { escapeJson, printable } from '../../lib/escape.ts';
 import { formatCount, formatDuration } from '../../lib/formats.ts';
+import { pagesOf } from '../../lib/pages.ts';
 import { unkeptOf } from '../../status/senders.ts';
 import type { Store } from '../../store/store.ts';
 import { findCompany } from '../accounts/organisation.ts';
@@ -94,18 +95,11 @@ export const formatRefused = (count: number): string =>
 
 const ROWS_PER_PAGE = 500;
 
-export async function* refusedPages(
+export const refusedPages = (
   { refusedLeads }: Store,
   companyId: string | undefined,
-): AsyncGenerator<readonly StoredRefusedLead[]> {
-  let after: string | undefined;
-  while (true) {
-    const page = await refusedLeads.list({ companyId, after, limit: ROWS_PER_PAGE });
-    yield page;
-    after = page.at(-1)?.id;
-    if (page.length < ROWS_PER_PAGE) return;
-  }
-}
+): AsyncGenerator<readonly StoredRefusedLead[]> =>
+  pagesOf(ROWS_PER_PAGE, (last, limit) => refusedLeads.list({ companyId, after: last?.id, limit }));
 
 interface ListFlags {
   readonly company?: string;
@@ -114,9 +108,9 @@ interface ListFlags {
 
 const listRefused = (context: CommandContext, { company, json }: ListFlags): Promise<void> =>
   withStore(context, async (store) => {
-    const { stdout, stderr, clock } = context;
+    const { stderr, clock } = context;
     if (company !== undefined) await findCompany(store, company);
-    const count = await printList(stdout, refusedPages(store, company), json, {
+    const count = await printList(context, refusedPages(store, company), json, {
       toJson: listedJson,
       headings: ['ID', 'LAST', 'TIMES', 'SENDER', 'CODE', 'FIELDS', 'COMPANY'],
       toRow: (row) => [
@@ -154,16 +148,16 @@ async function findUnkept(
   { company: companyId, sender }: Pick<Selection, 'company' | 'sender'>,
 ): Promise<readonly UnkeptSender[]> {
   const found: UnkeptSender[] = [];
-  let page: readonly ListedSender[] = [];
-  do {
-    page = await senders.list({ companyId, after: page.at(-1), limit: ROWS_PER_PAGE, now });
+  const pages = pagesOf<ListedSender>(ROWS_PER_PAGE, (after, limit) =>
+    senders.list({ companyId, after, limit, now }),
+  );
+  for await (const page of pages)
     for (const { userId, tokenId, name, ...one } of page) {
       const names = [name, tokenId].filter((text) => text !== null);
       const { unkept } = unkeptOf(one, now);
       if (unkept > 0 && (sender === undefined || names.includes(sender)))
         found.push({ userId, tokenId, names, unkept });
     }
-  } while (page.length === ROWS_PER_PAGE);
   return found;
 }
 

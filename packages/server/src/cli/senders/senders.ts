@@ -1,14 +1,15 @@
 import type { Command } from 'commander';
 import { toIso } from '../../lib/clock.ts';
+import { logOfSender } from '../../status/attempt-log.ts';
 import type { SenderStatus } from '../../status/report.ts';
 import { senderPages } from '../../status/senders.ts';
 import { stateOf } from '../../status/senders-endpoint.ts';
 import { agoOf } from '../../status/sentences.ts';
 import { findCompany } from '../accounts/organisation.ts';
+import { type Logged, registerLog } from '../attempt-log.ts';
 import { addCommand } from '../command.ts';
 import { type CommandContext, withStore } from '../context.ts';
 import { printList, writeLine } from '../output.ts';
-import { registerSenderLog } from './log.ts';
 
 export function registerSenders(program: Command, context: CommandContext): void {
   const senders = addCommand(program, context, {
@@ -33,7 +34,16 @@ problems, level (good, warning, error, unknown or inactive) and message. There a
     examples: ['leadtap senders', 'leadtap senders --company soleil --json'],
     run: listSenders,
   });
-  registerSenderLog(senders, context);
+  registerLog(senders, context, {
+    group: 'senders',
+    description: 'print what a sender sent, when, and why it was refused',
+    help: `
+The last 100 entries of 30 days: leads that were stored, and refused requests with the names of the fields, never their values.`,
+    async *pages(store, config, now) {
+      for await (const page of senderPages(store, { isIntakeOff: !config.intake }, now))
+        yield page.map((sender): Logged => ({ ...sender, ...logOfSender(sender) }));
+    },
+  });
 }
 
 interface SendersOptions {
@@ -46,12 +56,7 @@ const listSenders = (context: CommandContext, { company: companyId, json }: Send
     if (companyId !== undefined) await findCompany(store, companyId);
     const now = context.clock();
     const moment = { generatedAt: toIso(now) };
-    async function* pages() {
-      for await (const page of senderPages(store, { companyId, isIntakeOff: !config.intake }, now)) {
-        context.signal.throwIfAborted();
-        yield page;
-      }
-    }
+    const pages = senderPages(store, { companyId, isIntakeOff: !config.intake }, now);
     const hasCompany = companyId === undefined;
     const toRow = (sender: SenderStatus): (string | null)[] => [
       sender.name ?? sender.tokenId,
@@ -62,7 +67,7 @@ const listSenders = (context: CommandContext, { company: companyId, json }: Send
       stateOf(sender, moment).message,
       ...(hasCompany ? [sender.companyId] : []),
     ];
-    const count = await printList(context.stdout, pages(), json, {
+    const count = await printList(context, pages, json, {
       toJson: (sender) => {
         const { level, message } = stateOf(sender, moment);
         return { ...sender, level, message };
