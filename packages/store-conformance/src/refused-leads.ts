@@ -104,7 +104,6 @@ export const refusedLeadChecks = [
     'an accepted request removes the rows with its body that are of its user and source, and are not later',
     async (refusedLeads) => {
       const { body, bodyHash } = refused(1);
-      assert.equal(await refusedLeads.isEmpty(), true);
       await refusedLeads.record([
         refused(1),
         refused(2, { body, tokenId: 'expired' }),
@@ -123,7 +122,6 @@ export const refusedLeadChecks = [
       assert.equal(await accept(), 2);
       assert.equal(await accept(), 0);
       assert.deepEqual(await idsIn(refusedLeads), [3, 4, 5, 6, 7].map(idOf));
-      assert.equal(await refusedLeads.isEmpty(), false);
     },
   ),
 

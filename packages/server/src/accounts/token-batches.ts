@@ -1,12 +1,13 @@
 /** What is observed of tokens, off the path of their requests: in memory, written in batches. */
 import { setImmediate } from 'node:timers/promises';
+import { waitFor } from '../lib/timeout.ts';
 import { isStorable } from '../sql/sql.ts';
 import type { VerifiedToken } from './records.ts';
 import { KEEP_UNUSED_TOKENS_MS, type TokenKey, tokenKeyOf } from './token-key.ts';
 
 /** What was observed of one token since the last write. */
 export interface TokenEntry extends TokenKey {
-  /** All its requests were refused with 401, perhaps without a valid signature: stored only if the token was issued here. */
+  /** All its requests were refused with 401: stored only if the token was issued here. */
   mustBeIssued: boolean;
 }
 
@@ -30,8 +31,6 @@ const FLUSH_MS = 5000;
 const MAX_CLOSE_MS = 2000;
 /** About 25 MB. Only tokens that were used within the last seconds are in memory. */
 const MAX_ENTRIES = 50_000;
-/** Of refused tokens, whose ids any client can make up. */
-const MAX_REFUSED_ENTRIES = 1000;
 /** A transaction of this size takes about 3 ms, in which SQLite answers no poll; with ten gaps for each consumer, up to 60 ms. */
 const ENTRIES_PER_TRANSACTION = 50;
 /**
@@ -55,7 +54,6 @@ export class TokenBatches<Entry extends TokenEntry> {
   #nextPruneAt = Number.NEGATIVE_INFINITY;
   #hasFailed = false;
   #isClosed = false;
-  #refusedCount = 0;
 
   constructor(options: TokenBatchesOptions<Entry>) {
     this.#options = options;
@@ -75,10 +73,7 @@ export class TokenBatches<Entry extends TokenEntry> {
   /** The entry of a token whose signature is valid. Undefined if there is no room for it. */
   entryOf(token: VerifiedToken): Entry | undefined {
     const entry = this.#find(token, false);
-    if (entry?.mustBeIssued) {
-      entry.mustBeIssued = false;
-      this.#refusedCount -= 1;
-    }
+    if (entry) entry.mustBeIssued = false;
     return entry;
   }
 
@@ -107,12 +102,7 @@ export class TokenBatches<Entry extends TokenEntry> {
   async close(last: () => Promise<void> = async () => {}): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    let limit: NodeJS.Timeout | undefined;
-    const timeout = new Promise<void>((resolve) => {
-      limit = setTimeout(resolve, MAX_CLOSE_MS);
-    });
-    await Promise.race([this.flush().then(last), timeout]);
-    clearTimeout(limit);
+    await waitFor(MAX_CLOSE_MS, this.flush().then(last));
   }
 
   #find(token: VerifiedToken, mustBeIssued: boolean): Entry | undefined {
@@ -132,10 +122,6 @@ export class TokenBatches<Entry extends TokenEntry> {
 
   #add(mapKey: string, key: TokenKey, mustBeIssued: boolean): Entry | undefined {
     if (this.size >= this.#maxEntries || this.#isClosed || !isUserId(key.userId)) return undefined;
-    if (mustBeIssued) {
-      if (this.#refusedCount >= MAX_REFUSED_ENTRIES) return undefined;
-      this.#refusedCount += 1;
-    }
     const entry = this.#options.create(key, mustBeIssued);
     this.#entries.set(mapKey, entry);
     this.#schedule();
@@ -188,7 +174,6 @@ export class TokenBatches<Entry extends TokenEntry> {
       if (userId !== undefined && entry.userId !== userId) continue;
       taken.push(entry);
       this.#entries.delete(key);
-      if (entry.mustBeIssued) this.#refusedCount -= 1;
       if (taken.length === ENTRIES_PER_TRANSACTION) break;
     }
     this.#unwritten = taken;

@@ -14,7 +14,6 @@ import { createOwnVerifiers } from './own-tokens.ts';
 import type { TokenScope, TokenSource, VerifiedToken } from './records.ts';
 import type { SigningKeys } from './signing-keys.ts';
 import { DEFAULT_TOKEN_SCOPES, parseTokenScopes } from './token-scopes.ts';
-import { parseTokenSource } from './token-source.ts';
 
 export type Verification =
   | { readonly kind: 'valid'; readonly token: VerifiedToken }
@@ -182,4 +181,16 @@ function toToken({ userId, tokenId, scopes, expiresAtS, rare }: TokenClaims): Ve
   const verified = { userId, tokenId, scopes, expiresAt: (expiresAtS + toleranceOf(keySet)) * 1000 };
   if (!source && timeZone === undefined) return verified;
   return { ...verified, ...(source && { source }), ...(timeZone !== undefined && { timeZone }) };
+}
+
+/** Reads the claims `source` and `map`. Undefined if the token has none. */
+function parseTokenSource({ source, map }: Readonly<Record<string, unknown>>): TokenSource | undefined {
+  if (typeof source !== 'string') return undefined;
+  const entries = isJsonObject(map) ? Object.entries(map) : [];
+  return {
+    name: source,
+    map: Object.fromEntries(
+      entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+    ),
+  };
 }

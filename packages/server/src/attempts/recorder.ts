@@ -1,6 +1,7 @@
 /** Records what was sent to webhooks, off the path of the requests: in memory, written in batches. Prunes the log of all. */
 import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../lib/clock.ts';
+import { waitFor } from '../lib/timeout.ts';
 import { addAttempt, type PendingAttempt } from './merge-attempts.ts';
 import { ATTEMPTS_KEPT_MS, type AttemptStore, type SubjectAttempts } from './store.ts';
 
@@ -74,12 +75,7 @@ export class AttemptRecorder {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#pruneTimer);
-    let limit: NodeJS.Timeout | undefined;
-    const timeout = new Promise<void>((resolve) => {
-      limit = setTimeout(resolve, MAX_CLOSE_MS);
-    });
-    await Promise.race([this.flush(), timeout]);
-    clearTimeout(limit);
+    await waitFor(MAX_CLOSE_MS, this.flush());
   }
 
   /** One after the other. */

@@ -5,6 +5,7 @@ import type { LeadError } from '@leadtap/contract';
 import type { VerifiedToken } from '../accounts/records.ts';
 import { tokenKeyOf } from '../accounts/token-key.ts';
 import type { ProblemError } from '../http/problems.ts';
+import { waitFor } from '../lib/timeout.ts';
 import type { AcceptedRequest, RefusedLeadStore, RefusedLeadWithBody, SenderKey } from './store.ts';
 
 /** Of the body of a request that is kept. */
@@ -180,12 +181,8 @@ export class RefusedLeadRecorder {
     clearTimeout(this.#timer);
     clearTimeout(this.#removal);
     clearInterval(this.#pruning);
-    let limit: NodeJS.Timeout | undefined;
-    const timeout = new Promise<void>((resolve) => {
-      limit = setTimeout(resolve, Math.max(limitMs, MAX_WRITE_MS));
-    });
-    await Promise.race([this.#writeUntil(performance.now() + limitMs - MAX_WRITE_MS), timeout]);
-    clearTimeout(limit);
+    const lastWriteAt = performance.now() + limitMs - MAX_WRITE_MS;
+    await waitFor(Math.max(limitMs, MAX_WRITE_MS), this.#writeUntil(lastWriteAt));
     const queued = [...this.#queued.values()].flatMap((ofCompany) => [...ofCompany.values()]);
     return [...this.#writing, ...queued].map(({ refused }) => refused);
   }
@@ -272,11 +269,10 @@ export class RefusedLeadRecorder {
     }
   }
 
-  /** Nearly always, no row is kept at all. */
   async #removeAccepted(): Promise<void> {
     while (this.#accepted.length > 0) {
       const accepted = this.#accepted.slice(0, MAX_ACCEPTED_PER_TRANSACTION);
-      if (!(await this.#store.isEmpty())) await this.#store.removeAccepted(accepted);
+      await this.#store.removeAccepted(accepted);
       this.#accepted = this.#accepted.slice(accepted.length);
     }
   }

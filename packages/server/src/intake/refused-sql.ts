@@ -39,9 +39,6 @@ interface ListedRow extends Omit<StoredRefusedLead, 'sender' | 'answerMap' | 'er
 interface StoredRow extends ListedRow {
   readonly bodyHash: string;
   readonly body: string;
-  /** Of earlier versions. Always null, and always 0. */
-  readonly keyHash: null;
-  readonly dropped: number;
 }
 
 const LISTED: Table<ListedRow>['types'] = {
@@ -66,17 +63,15 @@ const WITH_BODY = { ...LISTED, bodyHash: 'text', body: 'text' } as const;
 export const REFUSED_LEADS: Table<StoredRow> = {
   name: 'refused_leads',
   key: ['id'],
-  types: { ...WITH_BODY, keyHash: 'text', dropped: 'integer' },
+  types: WITH_BODY,
 };
 
-type FoundRow = Omit<StoredRow, 'keyHash' | 'dropped'> & { readonly sender: string | null };
+type FoundRow = StoredRow & { readonly sender: string | null };
 
 const toRow = ({ body, answerMap, errors, ...refused }: RefusedLeadWithBody): StoredRow => ({
   ...refused,
   answerMap: answerMap && JSON.stringify(answerMap),
   errors: JSON.stringify(errors),
-  keyHash: null,
-  dropped: 0,
   bytes: body.length,
   body: body.toString('base64'),
 });
@@ -95,7 +90,6 @@ const LIST = `
   SELECT ${SELECTED} FROM leadtap.refused_leads AS r WHERE ${IS_OF_COMPANY} AND r.id > $2 ORDER BY r.id LIMIT $3`;
 const FIND = `
   SELECT ${selectFields(WITH_BODY, 'r')}, ${SENDER} AS sender FROM leadtap.refused_leads AS r WHERE r.id = $1`;
-const FIND_ANY = 'SELECT 1 AS one FROM leadtap.refused_leads LIMIT 1';
 const HAS_NO_USER = `
   NOT EXISTS (SELECT 1 FROM leadtap.users AS u WHERE u.id = r.user_id AND u.company_id = r.company_id)`;
 const PRUNE_REMOVED = `DELETE FROM leadtap.refused_leads AS r WHERE ${HAS_NO_USER} RETURNING 1`;
@@ -275,10 +269,6 @@ export function createRefusedLeadStore({ dialect, read, write }: SqlDatabase): R
 
   return {
     record: (refused) => write(() => record(refused), SHORT),
-
-    async isEmpty() {
-      return (await read(() => query(FIND_ANY), SHORT)).length === 0;
-    },
 
     async removeAccepted(accepted) {
       const hashes = JSON.stringify(accepted);

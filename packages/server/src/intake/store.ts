@@ -120,8 +120,6 @@ export interface RefusedLeadStore {
    * out, and the oldest ones of a company beyond its bounds are deleted: they count as not kept for their sender.
    */
   record(refused: readonly RefusedLeadWithBody[]): Promise<void>;
-  /** Whether no request is kept at all. */
-  isEmpty(): Promise<boolean>;
   /** Deletes the rows of requests that were accepted: with the same body and source of the same user. */
   removeAccepted(accepted: readonly AcceptedRequest[]): Promise<number>;
   /**

@@ -15,6 +15,13 @@ export function withTimeout<T>(timeoutMs: number, work: Promise<T>): Promise<T> 
   });
 }
 
+/** At most so long. Does not reject: what is late or has failed is not waited for. */
+export const waitFor = (timeoutMs: number, work: Promise<unknown>): Promise<void> =>
+  withTimeout(timeoutMs, work).then(
+    () => undefined,
+    () => undefined,
+  );
+
 /**
  * Calls back after a time without a restart. `setImmediate` lets the event loop read its sockets before that: after this process
  * was blocked or had no processor, a reply may have arrived already.

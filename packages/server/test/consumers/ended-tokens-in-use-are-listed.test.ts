@@ -1,10 +1,9 @@
 import { Consumers } from '@leadtap/contract/schemas';
 import { Errors } from 'typebox/value';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { startService, type TestService } from '../../../testing/harness/service.ts';
 import { issueToken } from '../../src/accounts/own-tokens.ts';
-import { ConsumerRecorder } from '../../src/consumers/recorder.ts';
 import { iso, readConsumers } from './support/consumers.ts';
 
 const HOUR_MS = 3_600_000;
@@ -98,36 +97,4 @@ describe('a token that is refused and still polls', () => {
     expect(await poll(service, forged)).toBe(401);
     expect(await readConsumers(service)).toEqual([]);
   });
-});
-
-it('tokens that clients make up take the place of at most 1,000 consumers until the next write', async () => {
-  const record = vi.fn(async (summaries: readonly object[]) => summaries as never);
-  const none = async () => {};
-  const made = new ConsumerRecorder(
-    {
-      ...{ record, list: async () => [], findPending: async () => undefined, findMissed: async () => [] },
-      ...{ listEnded: async () => [], findReceivers: async () => [], findReceivedHistory: async () => [] },
-      ...{ forget: async () => false, prune: async () => 0, recordDowntime: none, recordStop: none },
-      recordPause: none,
-      listDowntimes: async () => [],
-    },
-    { clock: () => 0, flushMs: HOUR_MS, maxConsumers: 1500 },
-  );
-  const flush = async () => {
-    record.mockClear();
-    await made.flush();
-    return record.mock.calls.flatMap(([summaries]) => summaries).length;
-  };
-  const refuse = () => {
-    for (let index = 0; index < 2000; index += 1)
-      made.recordRefusedToken({ userId: 'boss', tokenId: `made-up-${index}` }, 0);
-  };
-  refuse();
-  made.recordPoll({ userId: 'boss', tokenId: 'real' }, { at: 0, status: 200 });
-  expect(await flush()).toBe(1001);
-  // One that turns out to be valid counts no more.
-  refuse();
-  made.recordPoll({ userId: 'boss', tokenId: 'made-up-0' }, { at: 0, status: 200 });
-  made.recordRefusedToken({ userId: 'boss', tokenId: 'another' }, 0);
-  expect(await flush()).toBe(1001);
 });
