@@ -276,7 +276,7 @@ export const PROBLEMS = {
     operations: ALL,
     title: 'Too many requests',
     detail: 'Wait for the seconds given in `Retry-After`, then continue. Polling every 2 minutes is enough.',
-    meaning: `\`violatedPolicies\` names the limit: more than ${USER_LIMITS_TEXT} of the user; more than ${intake.quota} requests that send leads (\`${intake.name}\`) or ${intakeLeads.quota.toLocaleString('en')} leads (\`${intakeLeads.name}\`) in a minute; 8 unfinished ones (\`uploads\`); 10 unfinished searches, lists and logs (\`lists\`); more than ${failedTokens.quota} invalid tokens in a minute from one address (\`${failedTokens.name}\`).`,
+    meaning: `\`violatedPolicies\` names the limit: more than ${USER_LIMITS_TEXT} of the user; more than ${intake.quota} requests that send leads (\`${intake.name}\`) or ${intakeLeads.quota.toLocaleString('en')} leads (\`${intakeLeads.name}\`) in a minute; 8 unfinished ones (\`uploads\`); more than 10 unfinished searches, lists and logs (\`lists\`); more than ${failedTokens.quota} invalid tokens in a minute from one address (\`${failedTokens.name}\`).`,
     integrator:
       'Send the same request again after the seconds in `Retry-After`. Nothing is lost. Polling every 2 minutes stays far below the limits. To send many leads, send arrays.',
     operator: 'The limits are part of the contract. If automations need more, give each its own user.',

@@ -26,14 +26,14 @@ import { consoleEndpoints } from './http/console.ts';
 import { docsEndpoints, redirectsToDocs } from './http/docs.ts';
 import { createRouter, type Endpoint, switchedOff } from './http/endpoint.ts';
 import { healthEndpoints } from './http/health.ts';
+import { createReadQueue } from './http/read-endpoint.ts';
 import { HttpServer } from './http/server.ts';
 import { createIntakeEndpoint } from './intake/endpoint.ts';
 import { RefusedLeadRecorder } from './intake/refused-leads.ts';
 import { SenderRecorder } from './intake/sender-recorder.ts';
 import { createUnidentifiedRecorder } from './intake/unidentified.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
-import { FairQueue } from './lib/fair.ts';
-import { withTimeout } from './lib/timeout.ts';
+import { waitFor } from './lib/timeout.ts';
 import { VERSION } from './lib/version.ts';
 import { openLimiters } from './limits/open-limiters.ts';
 import { engineOf, openStore } from './open-store.ts';
@@ -49,9 +49,8 @@ import { Alerts } from './status/alerts.ts';
 import { createConsumersEndpoint } from './status/consumers-endpoint.ts';
 import { InstanceMemory } from './status/instance.ts';
 import { createConsumerLogEndpoint, createSenderLogEndpoint } from './status/log-endpoints.ts';
-import { createStatusReader } from './status/read-status.ts';
+import { createStatusReader, type StatusTimeouts } from './status/read-status.ts';
 import { createSendersEndpoint } from './status/senders-endpoint.ts';
-import type { StatusTimeouts } from './status/timeouts.ts';
 import type { Store } from './store/store.ts';
 import { createUuid } from './store/uuids.ts';
 
@@ -128,6 +127,7 @@ export async function compose(
   if (!recorder) await recordPause();
   // With LEADTAP_INTAKE=off, too: what is sent then is answered with 404.
   const senders = new SenderRecorder(store.senders, recording);
+  const flushSenders = (userId: string) => stored(senders.flushUser(userId));
   const attempts = new AttemptRecorder(store.attempts, recording);
   const refusedLeads = new RefusedLeadRecorder(store.refusedLeads, {
     ...{ clock, createId: createUuid, isOn: config.keepRefused, log: logger },
@@ -150,7 +150,7 @@ export async function compose(
     ...{ hooks: storedHooks, hookHosts: consumerSources.hookHosts },
     isRecording: recorder !== undefined,
     hasIntake: config.intake,
-    flushSenders: (userId) => stored(senders.flushUser(userId)),
+    flushSenders,
     staleAfterMs,
     invocation,
     log: logger,
@@ -173,12 +173,14 @@ export async function compose(
   const stop = new AbortController();
   const accounts = new AccountCache(store.changeTracking);
   const identification = { verifyToken, failedTokens: limiters.failedTokens, clock };
+  const lists = createReadQueue();
+  metrics.watchReserved('list_slots', () => lists.size);
   const reading = {
     ...identification,
     accounts,
     limiter: limiters.users,
     observeRefusal: metrics.observeRefusal,
-    queue: new FairQueue(metrics.watchReserved),
+    queue: lists,
   };
   const polls = createPollEndpoint(
     {
@@ -196,36 +198,19 @@ export async function compose(
   const consumers = recorder
     ? [
         createConsumersEndpoint({
-          ...reading,
-          store,
+          ...{ ...reading, store, sources: consumerSources, staleAfterMs, instance },
           flushUser: (userId) => stored(recorder.flushUser(userId)),
-          staleAfterMs,
-          instance,
-          sources: consumerSources,
         }),
         createConsumerLogEndpoint({
-          ...reading,
-          attempts: store.attempts,
-          sources: consumerSources,
+          ...{ ...reading, attempts: store.attempts, sources: consumerSources },
           flushUser: (userId) => stored(recorder.flushUser(userId), attempts.flush()),
         }),
       ]
     : [switchedOff(CONSUMERS_PATH, CONSUMERS_OFF), switchedOff(CONSUMER_LOG_PATH, CONSUMERS_OFF)];
   const find = createFindEndpoint({ ...reading, store });
+  const ofSenders = { ...reading, sources: store, attempts: store.attempts, flushUser: flushSenders };
   const senderLists = config.intake
-    ? [
-        createSendersEndpoint({
-          ...reading,
-          store,
-          flushUser: (userId) => stored(senders.flushUser(userId)),
-        }),
-        createSenderLogEndpoint({
-          ...reading,
-          attempts: store.attempts,
-          sources: store,
-          flushUser: (userId) => stored(senders.flushUser(userId)),
-        }),
-      ]
+    ? [createSendersEndpoint(ofSenders), createSenderLogEndpoint(ofSenders)]
     : [switchedOff(SENDERS_PATH, INTAKE_OFF), switchedOff(SENDER_LOG_PATH, INTAKE_OFF)];
   const hooks = config.hooks
     ? {
@@ -352,9 +337,8 @@ export async function compose(
 const MAX_FLUSH_WAIT_MS = 1000;
 
 /** A list has what is recorded in memory, unless it cannot be written soon. Does not reject. */
-async function stored(...flushes: readonly Promise<void>[]): Promise<void> {
-  await withTimeout(MAX_FLUSH_WAIT_MS, Promise.all(flushes)).catch(() => undefined);
-}
+const stored = (...flushes: readonly Promise<void>[]): Promise<void> =>
+  waitFor(MAX_FLUSH_WAIT_MS, Promise.all(flushes));
 
 /** Messages are sent one after the other. */
 const ALERT_SOCKETS = 4;

@@ -13,7 +13,7 @@ import { openStore, type StoreTimeouts } from '../../server/src/open-store.ts';
 import { type LifecycleOptions, start } from '../../server/src/ops/lifecycle.ts';
 import { makeLogger } from '../../server/src/ops/logging.ts';
 import type { Schedule } from '../../server/src/poll/held-polls.ts';
-import type { StatusTimeouts } from '../../server/src/status/timeouts.ts';
+import type { StatusTimeouts } from '../../server/src/status/read-status.ts';
 import { makeTestDatabase, type TestDatabase } from './database.ts';
 import { ORGANISATION } from './organisation.ts';
 import { tempFolder, type WhenDone } from './temp-folder.ts';

@@ -1,7 +1,7 @@
 import type { JwksTiming } from '../../server/src/accounts/external-tokens.ts';
 import type { RedisTimeouts } from '../../server/src/limits/redis/connection.ts';
 import type { StoreTimeouts } from '../../server/src/open-store.ts';
-import type { StatusTimeouts } from '../../server/src/status/timeouts.ts';
+import type { StatusTimeouts } from '../../server/src/status/read-status.ts';
 
 /** So long that only a server that never answers reaches it, however slow the machine is. */
 export const NEVER_MS = 240_000;

@@ -1,5 +1,6 @@
 /** Sends what is due for a claimed hook: an event, or its leads, while the time of the claim lasts. */
-import { takeTurn } from '../lib/event-loop.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { FairQueue } from '../lib/fair.ts';
 import type { Delivery } from './deliver.ts';
 import { type EventOptions, eventMessage, type HookMessage, leadMessage, postMessage } from './event.ts';
 import type { Outage } from './outage.ts';
@@ -36,6 +37,8 @@ export class ClaimSender {
   readonly #results: ResultWriter;
   readonly #outage: Outage;
   readonly #leadQueue: PacedQueue;
+  /** An event is begun in a turn of the event loop. */
+  readonly #turns = new FairQueue({ maxRunning: 1 });
   #isStopped = false;
 
   constructor(options: ClaimSenderOptions, results: ResultWriter, outage: Outage) {
@@ -57,7 +60,8 @@ export class ClaimSender {
   }
 
   async #sendEvent(claimed: DueHook, claimBegunAt: number): Promise<void> {
-    await takeTurn(claimed.companyId);
+    const { companyId } = claimed;
+    await this.#turns.run(companyId, companyId, () => nextTurn());
     const { due, mayBegin } = await this.#begin(claimed, claimBegunAt);
     if (!mayBegin()) return this.#results.add(due, { kind: 'postponed' });
     const window = { since: sinceOf(due), through: due.through };

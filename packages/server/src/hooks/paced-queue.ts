@@ -1,6 +1,6 @@
 import { cpuUsage } from 'node:process';
-import { setTimeout as delay } from 'node:timers/promises';
-import { CompanyQueue, takeTurn } from '../lib/event-loop.ts';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { FairQueue } from '../lib/fair.ts';
 
 /** Of the processor time of sending leads: so much is left for polls and all else. */
 const PAUSE_FACTOR = 4;
@@ -10,7 +10,7 @@ const PAUSE_FACTOR = 4;
  * so that a part of the processor is left for all else.
  */
 export class PacedQueue {
-  readonly #queue = new CompanyQueue();
+  readonly #queue = new FairQueue({ maxRunning: 1 });
   readonly #processorMs: () => number;
 
   constructor(processorMs = readProcessorMs) {
@@ -20,8 +20,8 @@ export class PacedQueue {
   /** Runs a piece in a turn of the event loop. What other requests use meanwhile counts too: the pause is longer while there are many. */
   run<Result>(companyId: string, piece: () => Promise<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
-      void this.#queue.run(companyId, async () => {
-        await takeTurn(companyId);
+      void this.#queue.run(companyId, companyId, async () => {
+        await nextTurn();
         const before = this.#processorMs();
         await piece().then(resolve, reject);
         const spentMs = this.#processorMs() - before;

@@ -7,6 +7,7 @@ import { Resolver } from 'node:dns/promises';
 import { existsSync, readFileSync } from 'node:fs';
 import { isIP, type LookupFunction } from 'node:net';
 import { LRUCache } from 'lru-cache';
+import { FairQueue } from '../lib/fair.ts';
 import { FIRST_BACKOFF_MS } from './rules.ts';
 
 /** For all name servers together. */
@@ -29,33 +30,23 @@ const LOOPBACK: Addresses = [
   { address: '::1', family: 6 },
 ];
 
-interface Lookup {
-  readonly name: string;
-  readonly addresses: Promise<Addresses>;
-  readonly end: (addresses: Addresses) => void;
-  isStarted: boolean;
-}
-
 interface Answer {
   /** None: the name could not be resolved. */
   readonly addresses: Addresses;
   readonly askAgainAt: number;
 }
 
-/**
- * One lookup for each name at a time, and one for each company: names that do not resolve delay only other names of their company,
- * however many there are.
- */
+/** One lookup for each name at a time, and one for each company: names that do not resolve delay only others of their company. */
 export class HostResolver {
   readonly #servers: readonly string[] | undefined;
   readonly #hostsFile: ReadonlyMap<string, Addresses>;
   readonly #now: () => number;
   readonly #answers: LRUCache<string, Answer>;
-  /** By name: those that wait or run. */
-  readonly #lookups = new Map<string, Lookup>();
-  /** By company, in the order of their turns. */
-  readonly #waiting = new Map<string, Set<Lookup>>();
-  readonly #running = new Map<string, Resolver>();
+  readonly #queue = new FairQueue({ maxRunning: MAX_AT_ONCE, maxRunningOfUser: 1 });
+  /** By name: those that run. */
+  readonly #lookups = new Map<string, Promise<Addresses>>();
+  readonly #resolvers = new Set<Resolver>();
+  #isClosed = false;
 
   /** Default: the name servers of the system. */
   constructor(servers?: readonly string[], hostsFile = '/etc/hosts', now = () => performance.now()) {
@@ -78,74 +69,50 @@ export class HostResolver {
     };
   }
 
-  /** What waits never gets an address. */
   close(): void {
-    this.#waiting.clear();
-    for (const resolver of this.#running.values()) resolver.cancel();
+    this.#isClosed = true;
+    for (const resolver of this.#resolvers) resolver.cancel();
   }
 
   async #resolve(name: string, companyId: string): Promise<Addresses> {
     const local = name === 'localhost' ? LOOPBACK : this.#hostsFile.get(name);
     if (local) return local;
-    const known = this.#answers.get(name);
-    const isFresh = known !== undefined && this.#now() < known.askAgainAt;
-    const lookedUp = isFresh ? known.addresses : this.#lookUp(name, companyId);
-    const addresses = known && known.addresses.length > 0 ? known.addresses : await lookedUp;
+    const known = this.#answers.get(name)?.addresses ?? [];
+    const lookedUp = this.#findFresh(name) ?? this.#queue.run(companyId, companyId, () => this.#lookUp(name));
+    const addresses = known.length > 0 ? known : await lookedUp;
     if (addresses.length === 0) throw new Error('the name of the host could not be resolved');
     return addresses;
   }
 
-  #lookUp(name: string, companyId: string): Promise<Addresses> {
-    const lookup = this.#lookups.get(name) ?? createLookup(name);
+  #findFresh(name: string): Addresses | undefined {
+    const known = this.#answers.get(name);
+    return known && this.#now() < known.askAgainAt ? known.addresses : undefined;
+  }
+
+  /** It may have been looked up while this waited for its turn, or another company is just looking it up. */
+  #lookUp(name: string): Promise<Addresses> {
+    const known = this.#isClosed ? [] : this.#findFresh(name);
+    if (known) return Promise.resolve(known);
+    const lookup = this.#lookups.get(name) ?? this.#query(name).finally(() => this.#lookups.delete(name));
     this.#lookups.set(name, lookup);
-    if (!lookup.isStarted) {
-      const waiting = this.#waiting.get(companyId) ?? new Set();
-      this.#waiting.set(companyId, waiting.add(lookup));
-      this.#startNext();
-    }
-    return lookup.addresses;
+    return lookup;
   }
 
-  #startNext(): void {
-    for (const [companyId, waiting] of this.#waiting) {
-      if (this.#running.size >= MAX_AT_ONCE) return;
-      if (this.#running.has(companyId)) continue;
-      this.#waiting.delete(companyId);
-      const [next, ...others] = waiting;
-      // Behind the other companies.
-      if (others.length > 0) this.#waiting.set(companyId, new Set(others));
-      // Another company may have asked for the same name.
-      if (next && !next.isStarted) void this.#start(next, companyId);
-    }
-  }
-
-  async #start(lookup: Lookup, companyId: string): Promise<void> {
+  async #query(name: string): Promise<Addresses> {
     const { length: servers } = this.#servers ?? getServers();
     // Node notices up to twice as late that a server has not answered, and the last one has to be asked in time.
     const timeout = servers > 1 ? Math.floor(TIMEOUT_MS / 2 / servers) : TIMEOUT_MS;
     const resolver = new Resolver({ timeout, tries: 1 });
     if (this.#servers) resolver.setServers(this.#servers);
-    this.#running.set(companyId, resolver);
-    lookup.isStarted = true;
-    const { name } = lookup;
+    this.#resolvers.add(resolver);
     const found = await queryAddresses(resolver, name);
+    this.#resolvers.delete(resolver);
     const isFound = found.length > 0;
     const addresses = isFound ? found : (this.#answers.get(name)?.addresses ?? found);
     const askAgainAt = this.#now() + (isFound ? ANSWER_MS : FAILURE_MS);
     this.#answers.set(name, { addresses, askAgainAt }, { noUpdateTTL: !isFound });
-    lookup.end(addresses);
-    this.#lookups.delete(name);
-    this.#running.delete(companyId);
-    this.#startNext();
+    return addresses;
   }
-}
-
-function createLookup(name: string): Lookup {
-  let end: Lookup['end'] = () => undefined;
-  const addresses = new Promise<Addresses>((resolve) => {
-    end = resolve;
-  });
-  return { name, addresses, end, isStarted: false };
 }
 
 /** None: the name could not be resolved. */

@@ -1,7 +1,6 @@
 /** The rows of the table of endpoints, and what every endpoint has in common: its checks, problems, response and log line. */
 import { type IncomingMessage, METHODS, type RequestListener, type ServerResponse } from 'node:http';
 import { andThen, isPromise } from '../lib/event-loop.ts';
-import { type FairQueue, MAX_RUNNING_OF_USER, MAX_WAITING_OF_USER, QueueFullError } from '../lib/fair.ts';
 import { ClientDisconnectedError } from '../sql/errors.ts';
 import { type BodyRule, endAndDiscardBody, hasLongUnreadBody, requireBody } from './body.ts';
 import { isDisconnected, onceClosed } from './connections.ts';
@@ -45,8 +44,6 @@ export interface CallerEndpoint<Account extends CurrentAccount = CurrentAccount,
   readonly callers: Identification<Account>;
   /** Absent: a body is not read. */
   readonly body?: BodyRule;
-  /** Of an endpoint that costs more than a page of leads. */
-  readonly queue?: FairQueue | undefined;
   /** What the client should do after a 503. Default: the text of the contract. */
   readonly unavailableDetail?: string;
   answer(exchange: Exchange, caller: Caller<Account>): P | Promise<P>;
@@ -122,9 +119,7 @@ export function createHandler(
     if (!('callers' in endpoint)) return endpoint.answer(exchange);
     return andThen(identify(endpoint, exchange), (caller) => {
       if (endpoint.body) exchange.mediaType = requireBody(request, endpoint.body);
-      return endpoint.queue
-        ? answerInTurn(endpoint.queue, exchange, caller, () => endpoint.answer(exchange, caller))
-        : endpoint.answer(exchange, caller);
+      return endpoint.answer(exchange, caller);
     });
   }
 
@@ -228,24 +223,6 @@ export function createHandler(
   }
 
   return (request, response) => respond(new Exchange(request, response, site));
-}
-
-async function answerInTurn(
-  queue: FairQueue,
-  exchange: Exchange,
-  { user }: Caller,
-  answer: () => Payload | Promise<Payload>,
-): Promise<Payload> {
-  try {
-    return await queue.run(user.companyId, user.id, exchange.disconnected(), async () => answer());
-  } catch (error) {
-    if (!(error instanceof QueueFullError)) throw error;
-    throw new ProblemError('rate-limit-exceeded', {
-      detail: `Your user has ${MAX_RUNNING_OF_USER + MAX_WAITING_OF_USER} unfinished searches, lists and logs. Wait for their responses, then send this one again.`,
-      violatedPolicies: ['lists'],
-      headers: { 'retry-after': '1' },
-    });
-  }
 }
 
 /** In the console, a person tries a token or a request and sees the answer: no automation is refused. */

@@ -36,6 +36,11 @@ export function parseTime(given: unknown): Parsed<number> {
     : { value };
 }
 
+export const parseOptional = <T>(
+  given: unknown,
+  parseGiven: (given: unknown) => Parsed<T>,
+): Parsed<T | undefined> => (given === undefined ? { value: undefined } : parseGiven(given));
+
 /** Names every invalid parameter. */
 export const invalidQuery = (parameters: Readonly<Record<string, Parsed<unknown>>>): ProblemError =>
   new ProblemError('invalid-query', {

@@ -1,7 +1,8 @@
 /** The search for leads in a database, newest first. */
 
 import { MAX_SEARCH_LENGTH } from '@leadtap/contract';
-import { CompanyQueue, mapInSlices, takeTurn } from '../lib/event-loop.ts';
+import { mapInSlices, takeTurn } from '../lib/event-loop.ts';
+import { FairQueue } from '../lib/fair.ts';
 import { AFTER_ALL_MS, type Dialect, isStorable, query, type SqlDatabase, type SqlTask } from '../sql/sql.ts';
 import type { LeadScope, StoredLead } from './record.ts';
 import type { StoredLeadRow } from './row.ts';
@@ -133,13 +134,17 @@ export function createLeadSearch(
   }
 
   // One step at a time, of companies in turn: searches use one connection at most, and polls are answered between two steps.
-  const steps = new CompanyQueue();
+  const steps = new FairQueue({ maxRunning: 1 });
   const runStep = <T>({ companyId }: LeadScope, task: () => SqlTask<T>, signal: AbortSignal | undefined) =>
-    steps.run(companyId, async () => {
-      await takeTurn(companyId);
-      signal?.throwIfAborted();
-      return read(task, { timeout: 'short' });
-    });
+    steps.run(
+      companyId,
+      companyId,
+      async () => {
+        await takeTurn(companyId);
+        return read(task, { timeout: 'short' });
+      },
+      signal,
+    );
 
   return {
     async searchLeads({ scope, before = AFTER_ALL_MS, text, limit, isTimeUp = () => false }, signal) {

@@ -1,96 +1,35 @@
 /** Long synchronous work in parts, so that other requests are answered between them. */
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
-
-/** Runs work one after the other. Companies take turns, so that one with much work does not delay the others. */
-export class CompanyQueue {
-  /** The first company is next. */
-  readonly #waiting = new Map<string, (() => Promise<void>)[]>();
-
-  run<T>(companyId: string, work: () => Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const isIdle = this.#waiting.size === 0;
-      const queue = this.#waiting.get(companyId) ?? [];
-      this.#waiting.set(companyId, queue);
-      queue.push(() => work().then(resolve, reject));
-      if (isIdle) void this.#runAll();
-    });
-  }
-
-  async #runAll(): Promise<void> {
-    for (let [first] = this.#waiting; first; [first] = this.#waiting) {
-      const [companyId, queue] = first;
-      await queue.shift()?.();
-      this.#waiting.delete(companyId);
-      // Behind the other companies.
-      if (queue.length > 0) this.#waiting.set(companyId, queue);
-    }
-  }
-}
+import { FairQueue } from './fair.ts';
 
 /** Shorter work needs no pause: others hardly notice it. */
 const MIN_PAUSED_MS = 3;
 /** Of the time of its last turn: then long work of a company takes at most a third of the time. */
 const PAUSE_FACTOR = 2;
-/** Work that belongs to no company, or to several: commits, commands. It does not pause. */
-const NO_COMPANY = '';
-
-/** Turns of the event loop that no other caller gets. After a long one, the company pauses, and others get theirs. */
-class Turns {
-  /** The first company is next. */
-  readonly #waiting = new Map<string, (() => void)[]>();
-  readonly #paused = new Set<string>();
-  #isRunning = false;
-
-  take(companyId: string): Promise<void> {
-    return new Promise((resolve) => {
-      const waiting = this.#waiting.get(companyId) ?? [];
-      waiting.push(resolve);
-      this.#waiting.set(companyId, waiting);
-      if (!this.#isRunning) void this.#run();
-    });
-  }
-
-  async #run(): Promise<void> {
-    this.#isRunning = true;
-    await nextTurn();
-    for (let companyId = this.#next(); companyId !== undefined; companyId = this.#next()) {
-      const startedAt = performance.now();
-      this.#grant(companyId);
-      await nextTurn();
-      const spentMs = performance.now() - startedAt;
-      if (companyId !== NO_COMPANY && spentMs > MIN_PAUSED_MS) void this.#pause(companyId, spentMs);
-    }
-    this.#isRunning = false;
-  }
-
-  #next(): string | undefined {
-    for (const companyId of this.#waiting.keys()) if (!this.#paused.has(companyId)) return companyId;
-    return undefined;
-  }
-
-  #grant(companyId: string): void {
-    const waiting = this.#waiting.get(companyId) ?? [];
-    this.#waiting.delete(companyId);
-    waiting.shift()?.();
-    // Behind the other companies.
-    if (waiting.length > 0) this.#waiting.set(companyId, waiting);
-  }
-
-  async #pause(companyId: string, spentMs: number): Promise<void> {
-    this.#paused.add(companyId);
-    await delay(spentMs * PAUSE_FACTOR);
-    this.#paused.delete(companyId);
-    if (!this.#isRunning) void this.#run();
-  }
-}
-
-const turns = new Turns();
+const turns = new FairQueue({ maxRunning: 1 });
+/** Those whose turn, or the pause after it, has not ended. */
+const turnsOfCompanies = new FairQueue({ maxRunning: Number.POSITIVE_INFINITY, maxRunningOfUser: 1 });
 
 /**
- * Waits for a turn of the event loop that no other caller gets. With `setImmediate` alone, the parts of all requests that are
- * under way would run in one turn.
+ * Waits for a turn of the event loop that no other caller gets. With `setImmediate` alone, the parts of all requests that are under way
+ * would run in one turn. Companies take turns, and after a long one, a company pauses. Without a company, there is no pause: commits,
+ * commands.
  */
-export const takeTurn = (companyId = NO_COMPANY): Promise<void> => turns.take(companyId);
+export const takeTurn = (companyId?: string): Promise<void> =>
+  companyId === undefined
+    ? turns.run('', '', () => nextTurn())
+    : new Promise(
+        (resolve) => void turnsOfCompanies.run(companyId, companyId, () => pace(companyId, resolve)),
+      );
+
+async function pace(companyId: string, begin: () => void): Promise<void> {
+  await turns.run(companyId, companyId, () => nextTurn());
+  const begunAt = performance.now();
+  begin();
+  await nextTurn();
+  const spentMs = performance.now() - begunAt;
+  if (spentMs > MIN_PAUSED_MS) await delay(spentMs * PAUSE_FACTOR);
+}
 
 /** So many leads are processed in one turn of the event loop: 2 ms for leads of 1 kB. */
 const MAX_LEADS_PER_TURN = 25;

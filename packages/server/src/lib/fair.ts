@@ -1,10 +1,11 @@
 /** Bounds work that costs much, so that one user or company does not delay the others. */
-import type { WatchReserved } from './reserved.ts';
-
-export const MAX_RUNNING = 8;
-/** More at once would not be faster. */
-export const MAX_RUNNING_OF_USER = 2;
-export const MAX_WAITING_OF_USER = 8;
+export interface FairQueueOptions {
+  readonly maxRunning: number;
+  /** Default: as many as its company may have. */
+  readonly maxRunningOfUser?: number;
+  /** Default: any number. */
+  readonly maxWaitingOfUser?: number;
+}
 
 /** The user has as much unfinished work as it may have. */
 export class QueueFullError extends Error {}
@@ -21,15 +22,21 @@ export class FairQueue {
   readonly #runningOfCompany = new Map<string, number>();
   readonly #runningOfUser = new Map<string, number>();
   readonly #waitingOfUser = new Map<string, number>();
+  readonly #options: FairQueueOptions;
   #running = 0;
 
-  constructor(watch?: WatchReserved) {
-    watch?.('list_slots', () => this.#running + sum(this.#waitingOfUser));
+  constructor(options: FairQueueOptions) {
+    this.#options = options;
+  }
+
+  /** The work that runs or waits. */
+  get size(): number {
+    return [...this.#waiting.values()].reduce((sum, { length }) => sum + length, this.#running);
   }
 
   /** Rejects with a `QueueFullError`, or with the reason of the signal if it is aborted while the work waits. */
-  async run<T>(companyId: string, userId: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    signal.throwIfAborted();
+  async run<T>(companyId: string, userId: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    signal?.throwIfAborted();
     if (this.#mayStart(companyId, userId)) this.#count(companyId, userId, 1);
     else await this.#wait(companyId, userId, signal);
     try {
@@ -40,19 +47,20 @@ export class FairQueue {
     }
   }
 
-  #wait(companyId: string, userId: string, signal: AbortSignal): Promise<void> {
-    if ((this.#waitingOfUser.get(userId) ?? 0) >= MAX_WAITING_OF_USER) throw new QueueFullError();
+  #wait(companyId: string, userId: string, signal: AbortSignal | undefined): Promise<void> {
+    const { maxWaitingOfUser = Number.POSITIVE_INFINITY } = this.#options;
+    if ((this.#waitingOfUser.get(userId) ?? 0) >= maxWaitingOfUser) throw new QueueFullError();
     return new Promise((resolve, reject) => {
       const queue = this.#waiting.get(companyId) ?? [];
       const leave = () => {
         queue.splice(queue.indexOf(waiting), 1);
         if (queue.length === 0) this.#waiting.delete(companyId);
         add(this.#waitingOfUser, userId, -1);
-        signal.removeEventListener('abort', abort);
+        signal?.removeEventListener('abort', abort);
       };
       const abort = () => {
         leave();
-        reject(signal.reason);
+        reject(signal?.reason);
       };
       const start = () => {
         leave();
@@ -63,7 +71,7 @@ export class FairQueue {
       queue.push(waiting);
       this.#waiting.set(companyId, queue);
       add(this.#waitingOfUser, userId, 1);
-      signal.addEventListener('abort', abort);
+      signal?.addEventListener('abort', abort);
     });
   }
 
@@ -79,9 +87,10 @@ export class FairQueue {
 
   /** A company has at most as many places as it leaves free. */
   #mayStart(companyId: string, userId: string): boolean {
-    const free = MAX_RUNNING - this.#running;
+    const { maxRunning, maxRunningOfUser = maxRunning } = this.#options;
+    const free = maxRunning - this.#running;
     return (
-      (this.#runningOfUser.get(userId) ?? 0) < MAX_RUNNING_OF_USER &&
+      (this.#runningOfUser.get(userId) ?? 0) < maxRunningOfUser &&
       (this.#runningOfCompany.get(companyId) ?? 0) < free
     );
   }
@@ -99,6 +108,3 @@ function add(counts: Map<string, number>, key: string, by: 1 | -1): void {
   if (count > 0) counts.set(key, count);
   else counts.delete(key);
 }
-
-const sum = (counts: ReadonlyMap<string, number>): number =>
-  [...counts.values()].reduce((total, count) => total + count, 0);

@@ -1,9 +1,9 @@
 /** The metrics that are read from the database: those of the diagnosis, and the figures behind it. */
 import { setTimeout } from 'node:timers/promises';
 import { Gauge, type Registry } from 'prom-client';
+import { STATUS_TIMEOUTS, type StatusTimeouts } from '../status/read-status.ts';
 import type { StatusReport } from '../status/report.ts';
 import { RULES } from '../status/rules.ts';
-import { STATUS_TIMEOUTS, type StatusTimeouts } from '../status/timeouts.ts';
 
 export interface StatusMetricsOptions {
   /** Reads once for all calls that are made meanwhile. */

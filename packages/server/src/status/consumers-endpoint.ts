@@ -2,17 +2,11 @@
 import { CONSUMERS_PATH, type Consumers, type Consumer as WireConsumer } from '@leadtap/contract';
 import { tokenKeyOf } from '../accounts/token-key.ts';
 import { isSameConsumer } from '../consumers/store.ts';
-import { type CallerEndpoint, READ_METHODS, type RefusalObserver } from '../http/endpoint.ts';
-import { type Exchange, jsonPayload } from '../http/exchange.ts';
-import {
-  type Accounts,
-  type Caller,
-  createIdentification,
-  type IdentificationOptions,
-} from '../http/identify.ts';
+import type { CallerEndpoint } from '../http/endpoint.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { Caller } from '../http/identify.ts';
+import { createReadEndpoint, type ReadEndpointOptions } from '../http/read-endpoint.ts';
 import { systemClock, toIso } from '../lib/clock.ts';
-import type { FairQueue } from '../lib/fair.ts';
-import type { Limiter } from '../limits/limiter.ts';
 import type { Store } from '../store/store.ts';
 import {
   type ConsumerSources,
@@ -33,25 +27,18 @@ import { countOf, hostOf, inSentence, MAX_PENDING_LEADS, nameOf } from './senten
 /** Newest leads of imported history for which it is said who has them. */
 const MAX_HISTORY = 100;
 
-export interface ConsumersEndpointOptions extends IdentificationOptions, RefusalObserver {
+export interface ConsumersEndpointOptions extends ReadEndpointOptions {
   readonly store: Pick<Store, 'countLeadsInRanges' | 'organisation' | 'readPage'>;
   readonly sources: ConsumerSources;
-  readonly accounts: Accounts;
-  /** The limiter of polls: both count together. */
-  readonly limiter: Limiter;
-  readonly queue: FairQueue;
-  /** Writes the polls of the user that are in memory, so that a poll is listed at once. */
-  readonly flushUser: (userId: string) => Promise<void>;
   readonly staleAfterMs?: number | undefined;
   /** Knows the codes of refused polls. */
   readonly instance: Pick<InstanceMemory, 'read'>;
 }
 
 export function createConsumersEndpoint(options: ConsumersEndpointOptions): CallerEndpoint {
-  const { store, sources, flushUser, staleAfterMs, instance, observeRefusal, clock = systemClock } = options;
+  const { store, sources, staleAfterMs, instance, clock = systemClock } = options;
 
-  async function list(exchange: Exchange, { token, user }: Caller) {
-    await flushUser(user.id);
+  async function list(_exchange: Exchange, { token, user }: Caller): Promise<Consumers> {
     const { tokenId } = tokenKeyOf(token);
     const now = clock();
     const { hookHosts } = sources;
@@ -101,17 +88,10 @@ export function createConsumersEndpoint(options: ConsumersEndpointOptions): Call
     const coverage = await readUserCoverage(store, user, viewers, now);
     consumers.sort((a, b) => rankOf(a, now) - rankOf(b, now));
     const summary = summarize(consumers, { ...counts, coverage }, now, staleAfterMs);
-    return jsonPayload(exchange, 200, { summary, consumers } satisfies Consumers);
+    return { summary, consumers };
   }
 
-  return {
-    path: CONSUMERS_PATH,
-    methods: READ_METHODS,
-    callers: createIdentification({ ...options, scope: 'leads:read' }),
-    queue: options.queue,
-    answer: list,
-    observe: ({ problem }) => observeRefusal?.(problem?.parts.violatedPolicies ?? []),
-  };
+  return createReadEndpoint(CONSUMERS_PATH, options, list);
 }
 
 /** Those with a problem first, then those behind, so that one of hundreds is seen. */

@@ -15,21 +15,25 @@ import { LeadSilence } from './lead-silence.ts';
 import type { ConsumersStatus, Facts, HooksStatus, Refusal, StatusReport } from './report.ts';
 import { diagnose } from './rules.ts';
 import { readSenders } from './senders.ts';
-import { STATUS_TIMEOUTS, type StatusTimeouts } from './timeouts.ts';
+
+/** For what is read from the database for the operator: the status page, and the metrics about consumers. */
+export interface StatusTimeouts {
+  /** Each part of the page takes at most this long, so that the page appears while the database hangs. */
+  readonly readMs: number;
+  /** Reading 100,000 consumers takes a second or more. After a read that took longer than this, the next one is made later. */
+  readonly slowReadMs: number;
+  /** A scrape that takes longer gets the result before: Prometheus gives up after 10 seconds, and then has no metric at all. */
+  readonly scrapeMs: number;
+}
+
+export const STATUS_TIMEOUTS: StatusTimeouts = { readMs: 3000, slowReadMs: 250, scrapeMs: 2000 };
 
 export interface StatusSources extends HookSources {
   readonly clock: Clock;
   readonly version: string;
   readonly store: Pick<
     Store,
-    | 'status'
-    | 'countLeadsByMinute'
-    | 'consumers'
-    | 'senders'
-    | 'refusedLeads'
-    | 'findToken'
-    | 'readSize'
-    | 'organisation'
+    'status' | 'countLeadsByMinute' | 'consumers' | 'senders' | 'refusedLeads' | 'findToken' | 'readSize'
   > &
     CoverageReaderOptions['store'];
   /** Of the database, without a password. */

@@ -1,52 +1,31 @@
 /** `GET {base_url}/automation/senders`: who sends leads, and the diagnosis of each. */
 import { SENDERS_PATH, type Senders, type Sender as WireSender } from '@leadtap/contract';
-import { type CallerEndpoint, READ_METHODS, type RefusalObserver } from '../http/endpoint.ts';
-import { type Exchange, jsonPayload } from '../http/exchange.ts';
-import {
-  type Accounts,
-  type Caller,
-  createIdentification,
-  type IdentificationOptions,
-} from '../http/identify.ts';
+import type { CallerEndpoint } from '../http/endpoint.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { Caller } from '../http/identify.ts';
+import { createReadEndpoint, type ReadEndpointOptions } from '../http/read-endpoint.ts';
 import type { PollingUser } from '../leads/access.ts';
 import { systemClock, toIso } from '../lib/clock.ts';
-import type { FairQueue } from '../lib/fair.ts';
-import type { Limiter } from '../limits/limiter.ts';
 import type { Facts, SenderProblem, SenderStatus } from './report.ts';
 import { describeSender } from './sender-problems.ts';
 import { readSenders, type SenderSelection, type SenderSources } from './senders.ts';
 import { agoOf } from './sentences.ts';
 
-export interface SendersEndpointOptions extends IdentificationOptions, RefusalObserver {
-  readonly store: SenderSources;
-  readonly accounts: Accounts;
-  /** The limiter of polls: both count together. */
-  readonly limiter: Limiter;
-  readonly queue: FairQueue;
-  /** Writes the requests of the user that are in memory, so that a sender is listed at once. */
-  readonly flushUser: (userId: string) => Promise<void>;
+export interface SendersEndpointOptions extends ReadEndpointOptions {
+  readonly sources: SenderSources;
 }
 
 export function createSendersEndpoint(options: SendersEndpointOptions): CallerEndpoint {
-  const { store, flushUser, observeRefusal, clock = systemClock } = options;
+  const { sources, clock = systemClock } = options;
 
-  async function list(exchange: Exchange, { user }: Caller) {
-    await flushUser(user.id);
+  async function list(_exchange: Exchange, { user }: Caller): Promise<Senders> {
     const now = clock();
-    const { listed } = await readSenders(store, () => now, senderSelectionOf(user));
+    const { listed } = await readSenders(sources, () => now, senderSelectionOf(user));
     const moment = { generatedAt: toIso(now) };
-    const senders = listed.map((sender) => toWire(sender, moment));
-    return jsonPayload(exchange, 200, { senders } satisfies Senders);
+    return { senders: listed.map((sender) => toWire(sender, moment)) };
   }
 
-  return {
-    path: SENDERS_PATH,
-    methods: READ_METHODS,
-    callers: createIdentification({ ...options, scope: 'leads:read' }),
-    queue: options.queue,
-    answer: list,
-    observe: ({ problem }) => observeRefusal?.(problem?.parts.violatedPolicies ?? []),
-  };
+  return createReadEndpoint(SENDERS_PATH, options, list);
 }
 
 /** The senders that a user may see. */

@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { startService, type TestService } from '../../../testing/harness/service.ts';
-import { STATUS_TIMEOUTS } from '../../src/status/timeouts.ts';
+import { STATUS_TIMEOUTS } from '../../src/status/read-status.ts';
 import { client, iso } from './support/consumers.ts';
 
 async function scrape({ metricsUrl, service }: TestService) {

@@ -1,13 +1,9 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { deferred } from '../../../testing/harness/deferred.ts';
-import {
-  FairQueue,
-  MAX_RUNNING,
-  MAX_RUNNING_OF_USER,
-  MAX_WAITING_OF_USER,
-  QueueFullError,
-} from '../../src/lib/fair.ts';
+import { FairQueue, QueueFullError } from '../../src/lib/fair.ts';
+
+const [MAX_RUNNING, MAX_RUNNING_OF_USER, MAX_WAITING_OF_USER] = [8, 2, 8];
 
 const nextTurns = async () => {
   for (let turn = 0; turn < 30; turn += 1) await new Promise((resolve) => setImmediate(resolve));
@@ -24,9 +20,10 @@ interface Work {
 /** A queue, and each piece of work that was given to it. */
 class Run {
   readonly works: Work[] = [];
-  reserved = () => 0;
-  readonly #queue = new FairQueue((_, read) => {
-    this.reserved = read;
+  readonly queue = new FairQueue({
+    maxRunning: MAX_RUNNING,
+    maxRunningOfUser: MAX_RUNNING_OF_USER,
+    maxWaitingOfUser: MAX_WAITING_OF_USER,
   });
 
   arrive(company: string, user: string, fails = false): void {
@@ -34,11 +31,16 @@ class Run {
     const client = new AbortController();
     const work: Work = { company, user, client, end: end.resolve, state: 'waiting' };
     this.works.push(work);
-    const run = this.#queue.run(company, user, client.signal, async () => {
-      work.state = 'running';
-      await end.promise;
-      if (fails) throw new Error('it failed');
-    });
+    const run = this.queue.run(
+      company,
+      user,
+      async () => {
+        work.state = 'running';
+        await end.promise;
+        if (fails) throw new Error('it failed');
+      },
+      client.signal,
+    );
     run.then(
       () => {
         work.state = 'ended';
@@ -103,14 +105,14 @@ it('holds its bounds, refuses only a user who has too much, starts what it can, 
           const isFull = ofCompany >= MAX_RUNNING - running;
           expect(run.in('running', { user }).length === MAX_RUNNING_OF_USER || isFull).toBe(true);
         }
-        expect(run.reserved()).toBe(running + run.in('waiting').length);
+        expect(run.queue.size).toBe(running + run.in('waiting').length);
       }
       for (let open = run.in('running'); open.length > 0; open = run.in('running')) {
         for (const { end } of open) end();
         await nextTurns();
       }
       expect(run.in('waiting')).toEqual([]);
-      expect(run.reserved()).toBe(0);
+      expect(run.queue.size).toBe(0);
     }),
     { numRuns: 40 },
   );

@@ -3,9 +3,8 @@ import { type Config, describeDatabase, hookHostsOf } from '../../config.ts';
 import { VERSION } from '../../lib/version.ts';
 import { COMMAND_TIMEOUTS, engineOf, openStore } from '../../open-store.ts';
 import { InstanceMemory } from '../../status/instance.ts';
-import { createStatusReader } from '../../status/read-status.ts';
+import { createStatusReader, STATUS_TIMEOUTS, type StatusTimeouts } from '../../status/read-status.ts';
 import type { StatusJson, StatusReport } from '../../status/report.ts';
-import { STATUS_TIMEOUTS, type StatusTimeouts } from '../../status/timeouts.ts';
 import { type CommandContext, hooksOf } from '../context.ts';
 import { type Finding, ok } from './finding.ts';
 

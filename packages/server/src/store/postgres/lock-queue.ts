@@ -1,12 +1,7 @@
-import { performance } from 'node:perf_hooks';
+import { FairQueue } from '../../lib/fair.ts';
 
 /** The lock of the company was not free in time, or too many wait for it. */
 export const COMPANY_BUSY = Symbol('company busy');
-
-interface Waiter {
-  readonly companyId: string;
-  readonly settle: (isAcquired: boolean) => void;
-}
 
 /**
  * A poll or a write that waits for the lock of a company occupies a connection. So only one of each company waits in the
@@ -14,14 +9,12 @@ interface Waiter {
  * of a hundred thousand leads, occupy the connections that other companies need. The others wait here, in memory.
  */
 export class LockQueue {
-  readonly #maxCompanies: number;
-  readonly #maxWaiters: number;
-  readonly #active = new Set<string>();
-  readonly #waiters = new Set<Waiter>();
+  readonly #queue: FairQueue;
+  readonly #maxSize: number;
 
   constructor(maxCompanies: number, maxWaiters = Number.POSITIVE_INFINITY) {
-    this.#maxCompanies = maxCompanies;
-    this.#maxWaiters = maxWaiters;
+    this.#queue = new FairQueue({ maxRunning: maxCompanies, maxRunningOfUser: 1 });
+    this.#maxSize = maxCompanies + maxWaiters;
   }
 
   /** Calls `attempt` with the remaining time, unless no time is left or too many wait. */
@@ -30,38 +23,18 @@ export class LockQueue {
     timeoutMs: number,
     attempt: (remainingMs: number) => Promise<T | typeof COMPANY_BUSY>,
   ): Promise<T | typeof COMPANY_BUSY> {
+    if (this.#queue.size >= this.#maxSize) return COMPANY_BUSY;
     const deadline = performance.now() + timeoutMs;
-    if (!(await this.#acquire(companyId, timeoutMs))) return COMPANY_BUSY;
-    try {
+    const timeout = new AbortController();
+    const timer = setTimeout(() => timeout.abort(COMPANY_BUSY), timeoutMs);
+    const runInTime = async () => {
+      clearTimeout(timer);
       const remainingMs = Math.floor(deadline - performance.now());
-      return remainingMs > 0 ? await attempt(remainingMs) : COMPANY_BUSY;
-    } finally {
-      this.#active.delete(companyId);
-      this.#settleWaiters();
-    }
-  }
-
-  async #acquire(companyId: string, timeoutMs: number): Promise<boolean> {
-    if (this.#waiters.size >= this.#maxWaiters) return false;
-    return new Promise((resolve) => {
-      const settle = (isAcquired: boolean) => {
-        clearTimeout(timer);
-        this.#waiters.delete(waiter);
-        resolve(isAcquired);
-      };
-      const waiter: Waiter = { companyId, settle };
-      const timer = setTimeout(() => settle(false), timeoutMs);
-      this.#waiters.add(waiter);
-      this.#settleWaiters();
+      return remainingMs > 0 ? attempt(remainingMs) : COMPANY_BUSY;
+    };
+    return this.#queue.run(companyId, companyId, runInTime, timeout.signal).catch((reason: unknown) => {
+      if (reason === COMPANY_BUSY) return COMPANY_BUSY;
+      throw reason;
     });
-  }
-
-  #settleWaiters(): void {
-    for (const { companyId, settle } of this.#waiters) {
-      if (this.#active.size >= this.#maxCompanies) return;
-      if (this.#active.has(companyId)) continue;
-      this.#active.add(companyId);
-      settle(true);
-    }
   }
 }

@@ -1,0 +1,51 @@
+import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
+import { deferred } from '../../../testing/harness/deferred.ts';
+import { startIntake, tokenWith } from '../../../testing/harness/intake.ts';
+import { expectProblem } from '../../../testing/harness/problem.ts';
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/** Lists and logs of `boss` that wait until `end`: some are running, the others wait for them. */
+async function startLists(path: string, count: number) {
+  const test = await startIntake();
+  const end = deferred();
+  onTestFinished(() => end.resolve());
+  const block = async () => {
+    await end.promise;
+    return [];
+  };
+  vi.spyOn(test.store.consumers, 'list').mockImplementation(block);
+  vi.spyOn(test.store.senders, 'list').mockImplementation(block);
+  const authorization = `Bearer ${await tokenWith(test, 'boss', ['leads:read'], 'of-boss')}`;
+  const consumed = vi.spyOn(test.limiters.users, 'consume');
+  const answers = Array.from({ length: count }, () =>
+    fetch(`${test.url}${path}`, { headers: { authorization } }),
+  );
+  await vi.waitFor(() => expect(consumed).toHaveBeenCalledTimes(count));
+  return { ...test, answers, end: () => end.resolve() };
+}
+
+it.each([
+  '/automation/consumers',
+  '/automation/consumers/none/log',
+  '/automation/senders',
+  '/automation/senders/none/log',
+])('%s: a token that was revoked while it ran or waited gets 401', async (path) => {
+  const { answers, store, end } = await startLists(path, 4);
+  await store.revokeToken('of-boss');
+  end();
+  for (const answer of await Promise.all(answers)) await expectProblem(answer, 'token-revoked');
+});
+
+it('one that has waited for ten seconds gets 503, and its place is free again', async () => {
+  const timeout = new AbortController();
+  const timeouts = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(timeout.signal);
+  const { answers, end } = await startLists('/automation/senders', 10);
+  expect(timeouts).toHaveBeenCalledWith(10_000);
+  timeout.abort(new DOMException('', 'TimeoutError'));
+  for (const answer of await Promise.all(answers.slice(2))) await expectProblem(answer, 'unavailable');
+  end();
+  for (const answer of await Promise.all(answers.slice(0, 2))) expect(answer.status).toBe(200);
+});
