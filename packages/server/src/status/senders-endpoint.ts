@@ -6,6 +6,7 @@ import type { Caller } from '../http/identify.ts';
 import { createReadEndpoint, type ReadEndpointOptions } from '../http/read-endpoint.ts';
 import type { PollingUser } from '../leads/access.ts';
 import { systemClock, toIso } from '../lib/clock.ts';
+import { mapInSlices } from '../lib/event-loop.ts';
 import type { Facts, SenderProblem, SenderStatus } from './report.ts';
 import { describeSender } from './sender-problems.ts';
 import { readSenders, type SenderSelection, type SenderSources } from './senders.ts';
@@ -22,7 +23,7 @@ export function createSendersEndpoint(options: SendersEndpointOptions): CallerEn
     const now = clock();
     const { listed } = await readSenders(sources, () => now, senderSelectionOf(user));
     const moment = { generatedAt: toIso(now) };
-    return { senders: listed.map((sender) => toWire(sender, moment)) };
+    return { senders: await mapInSlices(listed, (sender) => toWire(sender, moment), user.companyId) };
   }
 
   return createReadEndpoint(SENDERS_PATH, options, list);

@@ -35,7 +35,7 @@ const MIN_REPLACED = 2;
 const IN_USE_MS = SENDER_DAYS * DAY_MS;
 export const MAX_LISTED_SENDERS = 200;
 /** SQLite answers no poll while it reads a page: some milliseconds. */
-const SENDERS_PER_PAGE = 100;
+const SENDERS_PER_PAGE = 50;
 
 export interface SenderSources {
   readonly consumers: Pick<ConsumerStore, 'listDowntimes'>;
