@@ -275,13 +275,20 @@ describe('leadtap hooks send-test', () => {
   test.each([
     [500, 'did not accept the test: it answered with status 500', 'is running and accepts the request'],
     [302, 'did not accept the test: it answered with status 302', 'Redirects are not followed.'],
-    [401, 'did not accept the test: it answered with status 401', 'Set the authentication of its webhook to'],
+    [
+      401,
+      'did not accept the test: it answered with status 401: No access.',
+      'Set the authentication of its',
+    ],
     [410, 'answered with status 410: the automation does not exist any more', 'leadtap hooks remove '],
   ])('says what a receiver that answers with %i means', async (status, message, fix) => {
     const { service, receiver, run } = await installation();
     const { id } = await subscribed(service, receiver);
     const before = await storedHook(service, id);
-    receiver.respond = respondWith(status, { location: `${receiver.origin}/other` });
+    receiver.respond = (response) =>
+      response
+        .writeHead(status, { location: `${receiver.origin}/other` })
+        .end(status === 401 ? 'No access.' : '');
     const { code, stderr } = await run(`hooks send-test ${id}`);
     expect(code).toBe(1);
     expect(stderr).toContain(`leadtap: ${new URL(receiver.url).host} ${message}`);

@@ -269,7 +269,7 @@ function toFailure(outcome: FailedOutcome, hook: Hook): Failure {
     case 'refused':
       return new Failure(
         'bad-input',
-        `${host} did not accept the test: it answered with status ${outcome.status}`,
+        `${host} did not accept the test: it answered with status ${outcome.status}${outcome.reason ? `: ${outcome.reason}` : ''}`,
         outcome.status < 400
           ? 'Redirects are not followed. Subscribe the new URL.'
           : (authenticationFix(outcome.status) ??
