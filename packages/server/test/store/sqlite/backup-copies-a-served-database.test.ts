@@ -5,6 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import { openSqliteStore } from 'leadtap';
 import { expect, test } from 'vitest';
 import { ExitCode } from '../../../src/cli/exit.ts';
+import { loadDriver } from '../../../src/store/sqlite/connection.ts';
 import { inspectSqlite } from '../../../src/store/sqlite/store.ts';
 import { terminal, terminalWithUsers } from '../../cli/terminal.ts';
 
@@ -112,6 +113,21 @@ test('a damaged database is not copied, and no file is left', async () => {
   writeFileSync(path('data/leadtap.db'), bytes);
   expect((await run('backup copy.db')).code).toBe(1);
   expect(readdirSync(cwd)).not.toContain('copy.db');
+});
+
+test('a copy that fails its check is not kept, although it could be written', async () => {
+  const { run, path, cwd } = await terminalWithUsers();
+  const { DatabaseSync } = loadDriver();
+  const source = new DatabaseSync(path('data/leadtap.db'));
+  // VACUUM copies rows without their constraints, as SQLite finds them in a damaged page.
+  source.exec("PRAGMA ignore_check_constraints = ON; UPDATE companies SET name = '' WHERE id = 'acme'");
+  source.close();
+  const { code, stderr } = await run('backup copy.db');
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: expect.stringContaining('the copy is damaged: CHECK constraint failed in companies'),
+  });
+  expect(readdirSync(cwd).filter((name) => name.startsWith('copy'))).toEqual([]);
 });
 
 test('an interrupted backup leaves no file', async () => {
