@@ -311,21 +311,30 @@ it('LEADTAP_KEEP_REFUSED=off keeps none', async () => {
 
 describe('an expired token', () => {
   it('is kept 600 times a minute, and uses up nothing of a good one', async () => {
-    const clock = manualClock(new Date().toISOString());
+    const clock = manualClock();
     const test = await startIntake({ clock, env: { LEADTAP_TRUST_PROXY: '1' } });
-    const token = await issue(test, { tokenId: 'old', endedMs: 1000 });
+    const token = await test.token('boss', { tokenId: 'old', scopes: ['leads:write'], expiresInMs: -1000 });
     // From many addresses, because tokens that were refused are limited by address.
-    const sendAll = (count: number) =>
-      Promise.all(
-        Array.from({ length: count }, (_, index) =>
-          post(test, token, VALID, { 'x-forwarded-for': `192.0.2.${index % 200}` }),
-        ),
-      );
-    const answers = [];
-    for (let i = 0; i < 4; i += 1) answers.push(...(await sendAll(151)));
-    expect(answers.map(({ status }) => status)).toEqual(Array(604).fill(401));
-    expect(answers.filter(({ saysKept }) => saysKept)).toHaveLength(600);
-    expect(await keptOf(test)).toMatchObject([{ times: 600 }]);
+    let sent = 0;
+    const send = async (mediaType: string): Promise<boolean> => {
+      sent += 1;
+      const answer = await test.inject({
+        ...{ method: 'POST', url: LEADS_PATH, payload: VALID },
+        headers: {
+          ...{ authorization: `Bearer ${token}`, 'content-type': mediaType },
+          'x-forwarded-for': `192.0.2.${sent % 200}`,
+        },
+      });
+      expect(answer.statusCode).toBe(401);
+      return answer.json().detail.endsWith(` ${KEPT_DETAIL}`);
+    };
+    // Of a type that is never kept, which counts as well, and need not wait for the commit.
+    for (let i = 0; i < 599; i += 1) expect(await send('text/plain')).toBe(false);
+    expect(await send('application/json')).toBe(true);
+    expect(await send('application/json')).toBe(false);
+    clock.advance(60_000);
+    expect(await send('application/json')).toBe(true);
+    expect(await keptOf(test)).toMatchObject([{ times: 2 }]);
     expect((await sendLeads(test, { firstName: 'Ada' })).status).toBe(201);
   });
 
