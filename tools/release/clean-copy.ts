@@ -13,7 +13,7 @@ export function makeCleanCopy(root: string, copy: string): void {
 }
 
 /** npm links a workspace by a relative path, so the same link leads to the package of the copy. */
-function linkDependencies(from: string, to: string): void {
+export function linkDependencies(from: string, to: string): void {
   mkdirSync(to);
   for (const entry of readdirSync(from, { withFileTypes: true })) {
     const [source, target] = [join(from, entry.name), join(to, entry.name)];
