@@ -49,6 +49,6 @@ export const LEADS_IN: readonly Fault[] = [
     file: 'packages/server/src/import/import-leads.ts',
     find: "counts[wasAddedBefore ? 'added' : result.kind] += 1;",
     replace: "counts[wasAddedBefore || result.kind === 'updated' ? 'added' : result.kind] += 1;",
-    owner: 'packages/server/test/import/import-counts-every-line.test.ts',
+    owner: 'packages/server/test/import/leads-import-command.test.ts',
   },
 ];

@@ -41,6 +41,18 @@ test('deletes the older leads of all companies, in several batches', async () =>
   });
 });
 
+test('keeps a lead that is exactly as old as it may be', async () => {
+  const { run, database } = await terminalWithUsers();
+  const store = await (await database()).openStore();
+  const add = (id: string, createdAt: number) => ({ companyId: 'acme', id, createdAt, fields: {} });
+  const limit = NOW - 400 * DAY_MS;
+  await store.writeLeads([add('older', limit - 1), add('as old', limit)], { historical: true });
+  expect((await run('leads prune --older-than 400d --yes')).stdout).toBe('1 lead deleted\n');
+  expect(await store.findLeads('older')).toEqual([]);
+  expect(await store.findLeads('as old')).toHaveLength(1);
+  await store.close();
+});
+
 test('--dry-run counts them for each company, --company takes one, and --json prints the numbers', async () => {
   const { run, count } = await terminalWithOldLeads();
   const { stdout } = await run('leads prune --older-than 400d --dry-run');

@@ -106,6 +106,18 @@ describe('LEADTAP_ALERT_URL', () => {
     expect(await check()).toHaveLength(1);
   });
 
+  it('gets a problem that has ended and begins again not before an hour after its first message', async () => {
+    const { clock, poll, check } = await installation();
+    clock.advance(30 * MINUTE_MS);
+    expect(await check()).toHaveLength(1);
+    await poll();
+    expect(await begun(check)).toEqual(['ended after 0 s: Zapier (user boss) polls again.']);
+    clock.advance(HOUR_MS - 1);
+    expect(await check()).toEqual([]);
+    clock.advance(1);
+    expect(await begun(check)).toEqual(['error: Zapier (user boss) has not polled for 1 h;']);
+  });
+
   it('gets a message for each consumer that stops, and one when it polls again, whatever the others do', async () => {
     const installed = await installation();
     const { clock, service, poll, check } = installed;
