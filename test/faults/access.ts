@@ -91,4 +91,12 @@ export const ACCESS: readonly Fault[] = [
     replace: 'writeFileSync(draft, secret, { mode: 0o644, flush: true });',
     owner: 'packages/server/test/tokens/signing-key-is-created-once.test.ts',
   },
+  {
+    name: 'waiting-list-is-not-checked-again',
+    breaks: 'A list that waited for its turn is answered with a token that was revoked meanwhile.',
+    file: 'packages/server/src/http/read-endpoint.ts',
+    find: 'const verified = await readVerified(callers, exchange, first, await readFor(first), readFor);',
+    replace: 'const verified = { result: await readFor(first), caller: first };',
+    owner: 'packages/server/test/http/lists-check-their-caller-again.test.ts',
+  },
 ];
