@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { isExecutable } from '../../packages/testing/servers/find-program.ts';
-import { POSTGRES } from '../../packages/testing/servers/postgres.ts';
+import { POSTGRES } from '../../packages/testing/servers/programs.ts';
 import { type Bench, type Dataset, query } from './bench.ts';
 
 const TABLE = `CREATE TABLE plain_leads (

@@ -9,7 +9,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { findProgram } from '../../packages/testing/servers/find-program.ts';
-import { POSTGRES, startPostgres } from '../../packages/testing/servers/postgres.ts';
+import { startPostgres } from '../../packages/testing/servers/postgres.ts';
+import { POSTGRES } from '../../packages/testing/servers/programs.ts';
 import { fillDatabase } from './data.ts';
 import { Program } from './program.ts';
 

@@ -20,7 +20,8 @@ import {
 } from '../../packages/testing/delivery-trial/sqlite/statements.ts';
 import { PGBOUNCER, startPgBouncer } from '../../packages/testing/servers/pgbouncer.ts';
 import { type PostgresServer, startPostgres } from '../../packages/testing/servers/postgres.ts';
-import { REDIS, startRedis } from '../../packages/testing/servers/redis.ts';
+import { REDIS } from '../../packages/testing/servers/programs.ts';
+import { startRedis } from '../../packages/testing/servers/redis.ts';
 import { TcpProxy } from '../../packages/testing/servers/tcp-proxy.ts';
 import type { CleanUps } from './clean-ups.ts';
 import { steppedProcessClock } from './faketime.ts';

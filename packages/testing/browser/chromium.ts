@@ -1,26 +1,6 @@
-import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
-import { findOnPath, findProgram, type Program } from '../servers/find-program.ts';
-
-const ON_A_MAC = [
-  '/Applications/Chromium.app/Contents/MacOS/Chromium',
-  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
-];
-
-export const CHROMIUM: Program = {
-  name: 'Chromium or Google Chrome',
-  debian: 'chromium-headless-shell',
-  homebrew: '--cask chromium',
-  // The headless shell has no windows and tabs of its own, and takes half the time. Ubuntu's chromium-browser may be a stub that only asks for a snap, so it comes last.
-  find: () =>
-    findOnPath(
-      'chromium-headless-shell',
-      'chromium',
-      'google-chrome',
-      'google-chrome-stable',
-      'chromium-browser',
-    ) ?? ON_A_MAC.find(existsSync),
-};
+import { findProgram } from '../servers/find-program.ts';
+import { CHROMIUM } from '../servers/programs.ts';
 
 /** Nothing but pages of this machine is loaded, so the browser needs no network and no services of its vendor. */
 const FLAGS = [

@@ -1,9 +1,8 @@
-import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { findOnPath, findProgram, isExecutable, type Program } from './find-program.ts';
+import { findProgram } from './find-program.ts';
 import { PrivateServer } from './private-server.ts';
+import { POSTGRES } from './programs.ts';
 
 export interface PostgresOptions {
   /** As in `postgresql.conf`. */
@@ -30,30 +29,7 @@ export interface PostgresServer {
   remove(): Promise<void>;
 }
 
-const DEBIAN_FOLDER = '/usr/lib/postgresql';
-
-export const POSTGRES: Program = {
-  name: 'PostgreSQL',
-  debian: 'postgresql',
-  homebrew: 'postgresql',
-  variable: 'TEST_POSTGRES_URL',
-  find: () => candidates().find((file) => isExecutable(file) && isExecutable(beside(file, 'initdb'))),
-};
-
 const beside = (file: string, name: string): string => join(file, '..', name);
-
-/** On the PATH, where `pg_config` says, and where Debian has them, the newest first. */
-function candidates(): string[] {
-  const onPath = findOnPath('initdb');
-  const config = spawnSync('pg_config', ['--bindir'], { encoding: 'utf8' }).stdout?.trim();
-  const debian = existsSync(DEBIAN_FOLDER) ? readdirSync(DEBIAN_FOLDER) : [];
-  const folders = [
-    ...(onPath === undefined ? [] : [join(onPath, '..')]),
-    ...(config ? [config] : []),
-    ...debian.sort((a, b) => Number(b) - Number(a)).map((version) => join(DEBIAN_FOLDER, version, 'bin')),
-  ];
-  return folders.map((folder) => join(folder, 'postgres'));
-}
 
 const SIGNALS = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const;
 

@@ -1,6 +1,7 @@
 import { createClient } from '@redis/client';
-import { findOnPath, findProgram, type Program } from './find-program.ts';
+import { findProgram } from './find-program.ts';
 import { PrivateServer } from './private-server.ts';
+import { REDIS } from './programs.ts';
 
 export interface RedisServer {
   readonly url: string;
@@ -17,14 +18,6 @@ export interface RedisServer {
   /** Stops it and removes all of it. */
   remove(): Promise<void>;
 }
-
-export const REDIS: Program = {
-  name: 'Redis or Valkey',
-  debian: 'redis-server',
-  homebrew: 'redis',
-  variable: 'TEST_REDIS_URL',
-  find: () => findOnPath('redis-server', 'valkey-server'),
-};
 
 /** A Redis of our own, or a Valkey: whichever is there. */
 export async function startRedis(): Promise<RedisServer> {

@@ -2,10 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import process from 'node:process';
-import { Client } from 'pg';
 import type { TestProject } from 'vitest/node';
-import { startPostgres } from './postgres.ts';
-import { startRedis } from './redis.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -24,19 +21,25 @@ interface SharedServer {
 /** What is lost in a crash of the machine is of no use to a test. */
 const FAST = { fsync: 'off', full_page_writes: 'off', max_connections: 300, max_prepared_transactions: 50 };
 
+// A client is loaded by the first test that needs its server: most runs of a folder need none.
 const STARTS: Readonly<Record<string, (runName: string) => Promise<SharedServer>>> = {
   '/postgres': async (runName) => {
     const url = process.env['TEST_POSTGRES_URL'];
-    return url ? { url, remove: () => dropDatabases(url, runName) } : startPostgres({ settings: FAST });
+    if (url) return { url, remove: () => dropDatabases(url, runName) };
+    const { startPostgres } = await import('./postgres.ts');
+    return startPostgres({ settings: FAST });
   },
   '/redis': async () => {
     const url = process.env['TEST_REDIS_URL'];
-    return url ? { url, remove: async () => undefined } : startRedis();
+    if (url) return { url, remove: async () => undefined };
+    const { startRedis } = await import('./redis.ts');
+    return startRedis();
   },
 };
 
 /** What tests created in a server that is still running. */
 async function dropDatabases(url: string, runName: string): Promise<void> {
+  const { Client } = await import('pg');
   const client = new Client({ connectionString: url });
   await client.connect();
   const { rows } = await client.query<{ datname: string }>(

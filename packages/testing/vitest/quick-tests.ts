@@ -1,9 +1,7 @@
 /** The tests of `npm test`: those that run anywhere within five minutes. `npm run test:all` has all of them. */
 import process from 'node:process';
-import { CHROMIUM } from '../browser/chromium.ts';
 import type { Program } from '../servers/find-program.ts';
-import { POSTGRES } from '../servers/postgres.ts';
-import { REDIS } from '../servers/redis.ts';
+import { CHROMIUM, POSTGRES, REDIS } from '../servers/programs.ts';
 import { testsOnPostgres, testsOnSqlite, testsThatImport } from './test-files.ts';
 
 /** They take long, or need programs that few machines have. */

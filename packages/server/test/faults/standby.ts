@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { onTestFinished } from 'vitest';
 import { findProgram } from '../../../testing/servers/find-program.ts';
-import { POSTGRES, type PostgresServer } from '../../../testing/servers/postgres.ts';
+import type { PostgresServer } from '../../../testing/servers/postgres.ts';
 import { PrivateServer } from '../../../testing/servers/private-server.ts';
+import { POSTGRES } from '../../../testing/servers/programs.ts';
 
 export interface Standby {
   readonly url: string;

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import type { Client } from 'pg';
 import { expect, test, vi } from 'vitest';
 import { findProgram } from '../../../../testing/servers/find-program.ts';
-import { POSTGRES } from '../../../../testing/servers/postgres.ts';
+import { POSTGRES } from '../../../../testing/servers/programs.ts';
 import { makeNextVersion, schemaVersionOf } from '../../upgrades/next-version.ts';
 import { ownCluster } from './own-cluster.ts';
 import { connectSql } from './sql-client.ts';
