@@ -3,10 +3,12 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { INSTALL_VARIABLE } from './packages/testing/servers/debian.ts';
+import { chooseChangeTests } from './packages/testing/vitest/change-tests.ts';
 import { TEST_LIMIT_MS, WAIT_LIMIT_MS } from './packages/testing/vitest/limits.ts';
 import { chooseQuickTests } from './packages/testing/vitest/quick-tests.ts';
 import SummaryReporter from './packages/testing/vitest/summary-reporter.ts';
 import {
+  type ChosenTests,
   testsOnPostgres,
   testsOnSqlite,
   testsWithoutProperties,
@@ -32,15 +34,21 @@ const n8nWorkflow = (name: string) => source(`./node_modules/${name}/dist/cjs/in
 /** They run with the newest and with the oldest library of n8n that is supported. */
 const N8N_TESTS = ['integrations/n8n/test/**/*.test.ts'];
 
-/** `npm test` is `vitest --mode quick`. */
-const chooseTests = (mode: string) =>
-  mode === 'quick'
-    ? { ...chooseQuickTests(), n8n: [] }
-    : { sqlite: testsOnSqlite(), postgres: testsOnPostgres(), n8n: N8N_TESTS, leftOut: '' };
+/** `npm test` is `vitest --mode quick`, `npm run test:all` is `--mode all`. Every other mode has all tests. */
+function chooseTests(mode: string): ChosenTests & { readonly n8n: string[] } {
+  if (mode === 'quick') return { ...chooseQuickTests(), n8n: [] };
+  if (mode === 'all') return { ...chooseChangeTests(), n8n: N8N_TESTS };
+  const leftOut = mode === 'nightly' ? `With PROPERTY_SEED=${process.env['PROPERTY_SEED']}.\n` : '';
+  return { sqlite: testsOnSqlite(), postgres: testsOnPostgres(), n8n: N8N_TESTS, leftOut };
+}
 
 export default defineConfig(({ mode }) => {
-  // `npm run test:all` is `vitest --mode all`. The processes of the tests inherit it.
-  if (mode === 'all') process.env[INSTALL_VARIABLE] = 'on';
+  // The processes of the tests inherit it.
+  if (mode === 'all' || mode === 'nightly') process.env[INSTALL_VARIABLE] = 'on';
+  if (mode === 'nightly') {
+    process.env['PROPERTY_SEED'] ??= new Date().toISOString().slice(0, 10).replaceAll('-', '');
+    process.env['PROPERTY_RUNS'] ??= '3';
+  }
   const tests = chooseTests(mode);
   // `vitest --mode properties` runs the tests that try random values, and no others.
   const exclude = mode === 'properties' ? testsWithoutProperties() : [];

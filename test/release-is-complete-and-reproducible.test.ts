@@ -1,3 +1,4 @@
+// @nightly and after a change of tools/release/ tools/executable/ deploy/container/ .github/workflows/release.yml package.json package-lock.json packages/contract/package.json packages/client/package.json packages/server/package.json
 /** `npm run release -- --dry-run` in a copy of the work tree, which is a repository of its own. */
 import { type ExecFileException, execFile, execFileSync } from 'node:child_process';
 import {

@@ -1,3 +1,4 @@
+// @nightly and after a change of *README.md CONTRIBUTING.md docs/ examples/ deploy/ package.json packages/server/bin/ packages/server/src/cli/
 /** What the documents tell people to type, typed as people do: pasted into a shell. */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,3 +1,4 @@
+// @nightly and after a change of packages/contract/src/ packages/client/src/ packages/server/src/index.ts package-lock.json
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';

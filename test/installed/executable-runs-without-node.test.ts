@@ -1,3 +1,4 @@
+// @nightly and after a change of tools/executable/ tools/release/ package-lock.json packages/server/package.json packages/server/bin/
 import { execFile } from 'node:child_process';
 import { chmodSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// @nightly and after a change of package.json package-lock.json packages/contract/package.json packages/client/package.json packages/server/package.json integrations/zapier/package.json
 /** `npm run pack`, with stubs for the compilers. */
 import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// @nightly and after a change of package.json package-lock.json packages/contract/package.json packages/client/package.json packages/server/package.json packages/server/bin/ integrations/zapier/package.json
 import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';

@@ -1,3 +1,4 @@
+// @nightly and after a change of packages/console/src/ packages/console/package.json packages/testing/browser/ package-lock.json
 import { describe, it } from 'vitest';
 import { openPage } from '../../testing/browser/page.ts';
 import { untilHeld } from '../../testing/harness/held-polls.ts';

@@ -2,7 +2,7 @@
 import process from 'node:process';
 import type { Program } from '../servers/find-program.ts';
 import { CHROMIUM, POSTGRES, REDIS } from '../servers/programs.ts';
-import { testsOnPostgres, testsOnSqlite, testsThatImport } from './test-files.ts';
+import { type ChosenTests, testsOnPostgres, testsOnSqlite, testsThatImport } from './test-files.ts';
 
 /** They take long, or need programs that few machines have. */
 const SLOW = [
@@ -37,13 +37,6 @@ const NEEDS: readonly (readonly [file: string, program: Program])[] = [
   ['packages/testing/browser/page.ts', CHROMIUM],
 ];
 
-export interface QuickTests {
-  readonly sqlite: string[];
-  readonly postgres: string[];
-  /** What was left out, and how to run it: the last lines of the run. */
-  readonly leftOut: string;
-}
-
 interface Candidate {
   readonly path: string;
   readonly program?: Program | undefined;
@@ -51,7 +44,7 @@ interface Candidate {
 }
 
 /** By what this machine has. Nothing is installed. */
-export function chooseQuickTests(): QuickTests {
+export function chooseQuickTests(): ChosenTests {
   const programs = new Map<string, Program>();
   for (const [file, program] of NEEDS) for (const path of testsThatImport(file)) programs.set(path, program);
   const onSqlite = testsOnSqlite().map((path): Candidate => {
@@ -87,6 +80,6 @@ function describeLeftOut(candidates: readonly Candidate[], missing: readonly Pro
     return `, ${count} that need ${program.name}, which was not found`;
   });
   return `Left out: ${candidates.length - core.length} test files that take long or test other parts${counts.join('')}.
-npm run test:all runs everything. It needs the programs of CONTRIBUTING.md, "Tests and servers"; as root on Debian it installs them.
+npm run test:nightly runs everything, npm run test:all what each change must pass. They need the programs of CONTRIBUTING.md, "Tests and servers"; as root on Debian they install them.
 `;
 }

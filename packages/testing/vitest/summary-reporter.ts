@@ -1,11 +1,15 @@
 import type { Reporter, TestModule } from 'vitest/node';
 
-/** Ends the run with one plain line that any log reader understands, and with what was left out. */
+/** Begins the run with what is left out, and ends it with one plain line that any log reader understands, and with the same. */
 export default class SummaryReporter implements Reporter {
   readonly #leftOut: string;
 
   constructor(leftOut: string) {
     this.#leftOut = leftOut;
+  }
+
+  onInit(): void {
+    process.stdout.write(this.#leftOut);
   }
 
   onTestRunEnd(modules: readonly TestModule[]): void {

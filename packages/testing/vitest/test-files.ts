@@ -15,6 +15,13 @@ const ABOUT_THE_SERVICE = /^(packages\/server|test(?!\/(pollers|n8n)))\//;
 const BESIDE_THE_STORE =
   /^(test\/(?!acceptance)|packages\/server\/test\/((cli|console|import|limits|tokens)\/|(http|intake)\/[45]\d\d-))/;
 
+export interface ChosenTests {
+  readonly sqlite: string[];
+  readonly postgres: string[];
+  /** What was left out, why, and how to run it. Empty: nothing. */
+  readonly leftOut: string;
+}
+
 let files: readonly SourceFile[] | undefined;
 /** Read once: that takes a tenth of a second. */
 function allFiles(): readonly SourceFile[] {
@@ -25,15 +32,17 @@ function allFiles(): readonly SourceFile[] {
 const pathOf = ({ path }: SourceFile): string => path;
 const isTest = ({ path }: SourceFile): boolean => path.endsWith('.test.ts');
 
+export const testFiles = (): SourceFile[] => allFiles().filter(isTest);
+
 export const testsOnSqlite = (): string[] =>
-  allFiles()
-    .filter((file) => isTest(file) && !ABOUT_POSTGRES.test(file.path))
+  testFiles()
+    .filter((file) => !ABOUT_POSTGRES.test(file.path))
     .map(pathOf);
 
 export function testsOnPostgres(): string[] {
   const choosing = new Set(testsThatImport(CHOICE));
-  return allFiles()
-    .filter((file) => isTest(file) && !ABOUT_SQLITE.test(file.path))
+  return testFiles()
+    .filter((file) => !ABOUT_SQLITE.test(file.path))
     .filter((file) => ABOUT_POSTGRES.test(file.path) || (choosing.has(file.path) && isAboutTheStore(file)))
     .map(pathOf);
 }
@@ -47,8 +56,8 @@ function isAboutTheStore({ path, imports, text }: SourceFile): boolean {
 /** The test files that try no random values. */
 export function testsWithoutProperties(): string[] {
   const properties = new Set(testsThatImport('fast-check'));
-  return allFiles()
-    .filter((file) => isTest(file) && !properties.has(file.path))
+  return testFiles()
+    .filter((file) => !properties.has(file.path))
     .map(pathOf);
 }
 
@@ -74,7 +83,7 @@ function testsThatReach(isReached: (file: SourceFile) => boolean): string[] {
     for (const { path, imports } of allFiles())
       if (imports.some((one) => reached.has(one))) reached.add(path);
   }
-  return allFiles()
-    .filter((file) => isTest(file) && reached.has(file.path))
+  return testFiles()
+    .filter((file) => reached.has(file.path))
     .map(pathOf);
 }

@@ -1,3 +1,4 @@
+// @both-stores for each change
 import { randomUUID } from 'node:crypto';
 import { leadStateOf } from '@leadtap/contract';
 import { expect, it, vi } from 'vitest';

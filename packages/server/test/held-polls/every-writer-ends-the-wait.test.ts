@@ -1,3 +1,4 @@
+// @both-stores for each change
 import { expect, test } from 'vitest';
 import { spawnLeadtap } from '../../../testing/harness/leadtap-process.ts';
 import { startService } from '../../../testing/harness/service.ts';

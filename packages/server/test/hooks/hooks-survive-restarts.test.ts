@@ -1,3 +1,4 @@
+// @both-stores for each change
 import { expect, inject, it, vi } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { startService } from '../../../testing/harness/service.ts';

@@ -1,3 +1,4 @@
+// @both-stores for each change
 import type { Lead } from '@leadtap/contract';
 import { describe, expect, it } from 'vitest';
 import { injectPoll, makeEndpoint } from '../../../testing/harness/endpoint.ts';

@@ -1,3 +1,4 @@
+// @both-stores for each change
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PROBLEMS } from '@leadtap/contract';
 import type { Page, PageQuery, Store, User } from 'leadtap';

@@ -1,3 +1,4 @@
+// @both-stores for each change
 import { Client } from 'pg';
 import { expect, inject, it } from 'vitest';
 import type { TestDatabase } from '../../../testing/harness/database.ts';

@@ -1,3 +1,4 @@
+// @both-stores for each change
 import { describe, expect, it } from 'vitest';
 import { acknowledgementOf, sendForm, sendLeads, startIntake } from '../../../testing/harness/intake.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';

@@ -1,3 +1,4 @@
+// @both-stores for each change
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { LEADS_PATH } from '@leadtap/contract';

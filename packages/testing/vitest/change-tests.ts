@@ -1,0 +1,68 @@
+/** The tests of `npm run test:all`: what each change must pass. `npm run test:nightly` has all of them. */
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import process from 'node:process';
+import { ROOT, type SourceFile } from '../../server/test/architecture/source-files.ts';
+import { type Change, findChange } from './changed-files.ts';
+import { type ChosenTests, testFiles, testsOnPostgres, testsOnSqlite } from './test-files.ts';
+
+/** Shared tests of what the stores do differently: conformance, accounts, delivery, upgrades; and of an installation. */
+const ON_BOTH_STORES =
+  /^(test\/acceptance|packages\/server\/test\/(accounts|cache|delivery|store|upgrades))\//;
+/** A shared test of another folder that depends on locks, commits, the change log or a restart has this line. */
+const BOTH_STORES = /^\/\/ @both-stores for each change$/m;
+/** A test of packages, documents or other programs names what it depends on: files, `folders/` and `*endings`. */
+const NIGHTLY = /^\/\/ @nightly and after a change of (.+)$/m;
+
+export function chooseChangeTests(change = findChange(ROOT, process.env['TEST_BASE'])): ChosenTests {
+  const files = testFiles();
+  const [onSqlite, onPostgres] = [new Set(testsOnSqlite()), new Set(testsOnPostgres())];
+  const unchanged = files.filter((file) => isUnchanged(file, change)).map(({ path }) => path);
+  const onSqliteAlone = files
+    .filter(({ path, text }) => !ON_BOTH_STORES.test(path) && !BOTH_STORES.test(text))
+    .map(({ path }) => path)
+    .filter((path) => onSqlite.has(path) && onPostgres.has(path));
+  const without = (paths: ReadonlySet<string>, ...left: readonly string[]) =>
+    [...paths].filter((path) => !left.includes(path));
+  return {
+    sqlite: without(onSqlite, ...unchanged),
+    postgres: without(onPostgres, ...unchanged, ...onSqliteAlone),
+    leftOut: describeLeftOut(unchanged, onSqliteAlone, change),
+  };
+}
+
+/** Whether a change leaves what this test depends on as it was. If git cannot say, nothing is left out. */
+function isUnchanged({ path, text }: SourceFile, change: Change | undefined): boolean {
+  const dependencies = NIGHTLY.exec(text)?.[1]?.split(' ');
+  if (dependencies === undefined) return false;
+  const missing = dependencies.find((one) => !one.startsWith('*') && !existsSync(join(ROOT, one)));
+  if (missing !== undefined) throw new Error(`${path} depends on ${missing}, which does not exist`);
+  return (
+    change !== undefined &&
+    ![...change.files].some((file) => file === path || dependencies.some((one) => isBelow(file, one)))
+  );
+}
+
+function isBelow(file: string, dependency: string): boolean {
+  if (dependency.startsWith('*')) return file.endsWith(dependency.slice(1));
+  return dependency.endsWith('/') ? file.startsWith(dependency) : file === dependency;
+}
+
+function describeLeftOut(
+  unchanged: readonly string[],
+  onSqliteAlone: readonly string[],
+  change: Change | undefined,
+): string {
+  const compared = change
+    ? `nothing that they depend on differs from ${change.base}`
+    : 'git cannot say what changed';
+  const folders = new Map<string, number>();
+  for (const folder of onSqliteAlone.map((path) => dirname(path)))
+    folders.set(folder, (folders.get(folder) ?? 0) + 1);
+  return `Left to npm run test:nightly:
+- ${unchanged.length} test files, because ${compared}${unchanged.map((path) => `\n    ${path}`).join('')}
+- ${onSqliteAlone.length} test files on PostgreSQL, because they run on SQLite, and store-conforms tests both stores:
+${[...folders].map(([folder, count]) => `    ${count} of ${folder}`).join('\n')}
+- more runs of property tests with new values, and the planted faults
+`;
+}
