@@ -1,3 +1,4 @@
+// @nightly and after a change of docs/ examples/ packages/contract/src/ packages/server/src/intake/ packages/server/src/hooks/ packages/server/src/poll/
 /** The lines of docs/integrations/your-own-program.md, in both languages, with requests that Standard Webhooks has signed. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';

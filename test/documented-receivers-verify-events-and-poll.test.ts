@@ -1,3 +1,4 @@
+// @nightly and after a change of docs/ examples/ packages/contract/src/ packages/server/src/intake/ packages/server/src/hooks/ packages/server/src/poll/
 /** The programs in examples/ that receive webhook events. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,3 +1,4 @@
+// @nightly and after a change of docs/ examples/ packages/contract/src/ packages/server/src/intake/ packages/server/src/hooks/ packages/server/src/poll/
 /**
  * Every example of docs/getting-leads-in.md, and every file that it links to, against a running service. Those that need
  * PostgreSQL are in packages/server/test/store/postgres/getting-leads-in-is-executed.test.ts.

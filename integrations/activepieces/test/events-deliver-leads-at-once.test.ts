@@ -1,3 +1,4 @@
+// @nightly and after a change of integrations/activepieces/ packages/contract/src/ packages/server/src/hooks/ packages/server/src/poll/
 import { TriggerTestStrategy } from '@activepieces/shared';
 import { RATE_LIMITS } from '@leadtap/contract';
 import { expect, it, vi } from 'vitest';

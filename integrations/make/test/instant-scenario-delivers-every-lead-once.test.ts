@@ -1,3 +1,4 @@
+// @nightly and after a change of integrations/make/ packages/contract/src/ packages/server/src/hooks/ packages/server/src/poll/
 import { NEW_LEADS_PATH, RATE_LIMITS } from '@leadtap/contract';
 import { expect, it, vi } from 'vitest';
 import { manualClock } from '../../../packages/testing/harness/manual-clock.ts';

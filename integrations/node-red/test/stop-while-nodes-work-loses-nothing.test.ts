@@ -1,3 +1,4 @@
+// @nightly and after a change of integrations/node-red/ packages/contract/src/ packages/server/src/hooks/ packages/server/src/poll/
 import type { Lead } from '@leadtap/contract';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../../../packages/server/test/faults/eventually.ts';

@@ -1,3 +1,4 @@
+// @nightly and after a change of integrations/pipedream/ packages/contract/src/ packages/server/src/hooks/ packages/server/src/poll/
 import { describe, expect, it, vi } from 'vitest';
 import { manualClock } from '../../../packages/testing/harness/manual-clock.ts';
 import {

@@ -1,3 +1,4 @@
+// @nightly and after a change of integrations/zapier/ packages/contract/src/ packages/server/src/hooks/ packages/server/src/poll/
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type ManualClock, manualClock } from '../../../packages/testing/harness/manual-clock.ts';
