@@ -65,7 +65,7 @@ describe.each(readdirSync(FOLDER))('%s', (name) => {
     expect(used.length).toBeGreaterThan(0);
     for (const action of used)
       expect(action).toMatch(
-        /^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$|^\.\/\.github\/workflows\/ci\.yml$/,
+        /^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$|^\.\/\.github\/workflows\/(?:ci|nightly)\.yml$/,
       );
   });
 
@@ -76,7 +76,8 @@ describe.each(readdirSync(FOLDER))('%s', (name) => {
       expect(job.permissions).toBeDefined();
       if (job.uses === undefined) expect(job['timeout-minutes']).toBeGreaterThan(0);
       for (const { uses, with: inputs } of job.steps ?? [])
-        if (uses?.startsWith('actions/checkout@')) expect(inputs).toEqual({ 'persist-credentials': false });
+        if (uses?.startsWith('actions/checkout@'))
+          expect(inputs).toMatchObject({ 'persist-credentials': false });
     }
   });
 
@@ -92,16 +93,24 @@ test('CI runs .ci/run on every supported version of Node.js', () => {
   expect(job?.steps?.at(-1)?.run).toBe('.ci/run');
 });
 
-test('CI has the home folder of root: Firefox refuses one of another user', () => {
-  const scripts = workflow('ci.yml').jobs['test']?.steps?.filter(({ run }) => run !== undefined) ?? [];
-  expect(scripts.map(({ env }) => env)).toEqual(scripts.map(() => ({ HOME: '/root' })));
+test('the night runs all tests', () => {
+  expect(workflow('nightly.yml').jobs['test']?.steps?.at(-1)?.run).toBe('npm run test:nightly');
 });
+
+test.each(['ci.yml', 'nightly.yml'])(
+  '%s has the home folder of root: Firefox refuses one of another user',
+  (name) => {
+    const scripts = workflow(name).jobs['test']?.steps?.filter(({ run }) => run !== undefined) ?? [];
+    expect(scripts.map(({ env }) => env?.['HOME'])).toEqual(scripts.map(() => '/root'));
+  },
+);
 
 describe('release.yml', () => {
   test('gives each job the rights for what it does', () => {
     const rights = Object.entries(RELEASE_JOBS).map(([name, { permissions }]) => [name, permissions]);
     expect(Object.fromEntries(rights)).toEqual({
       test: { contents: 'read' },
+      'test-all': { contents: 'read' },
       build: { contents: 'read' },
       'build-image': {},
       'build-executable': { contents: 'read' },
@@ -116,7 +125,7 @@ describe('release.yml', () => {
       if (!Object.values(permissions).includes('write')) continue;
       expect(steps.filter(({ uses }) => uses?.startsWith('actions/checkout@'))).toEqual([]);
       expect(scriptsOf(name).join('\n')).not.toMatch(/npm (ci|install|run|exec)|npx|docker (build|run)/);
-      if (name !== 'publish-release') expect(needs).toContain('test');
+      if (name !== 'publish-release') expect(needs).toEqual(expect.arrayContaining(['test', 'test-all']));
     }
     expect(RELEASE_JOBS['publish-release']?.needs).toEqual(['publish-packages', 'publish-image']);
   });

@@ -22,7 +22,9 @@ export interface ChangeTests extends ChosenTests {
   readonly hasOldestN8n: boolean;
 }
 
-export function chooseChangeTests(change = findChange(ROOT, process.env['TEST_BASE'])): ChangeTests {
+export function chooseChangeTests(
+  change = findChange(ROOT, process.env['TEST_BASE'] || undefined),
+): ChangeTests {
   const files = testFiles();
   const [onSqlite, onPostgres] = [new Set(testsOnSqlite()), new Set(testsOnPostgres())];
   const unchanged = files.filter((file) => isUnchanged(file, change)).map(({ path }) => path);
