@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import type { Store } from 'leadtap';
 import { beforeAll, expect, test, vi } from 'vitest';
 import { makeTestDatabase } from '../../../testing/harness/database.ts';
+import { propertyRuns } from '../../../testing/vitest/nightly.ts';
 import { untilChangesAreTracked } from './support/change-tracking.ts';
 import { begin, commands } from './support/commands.ts';
 import { type Instance, serve } from './support/instances.ts';
@@ -61,7 +62,7 @@ test('after every change, the next poll of each instance is answered as without 
       await begin(model, real);
       await fc.asyncModelRun(() => ({ model, real }), sequence);
     }),
-    { numRuns: 20 },
+    { numRuns: propertyRuns(8) },
   );
   const times = (spies: typeof reads | typeof revalidations) =>
     spies.reduce((sum, spy) => sum + spy.mock.calls.length, 0);

@@ -5,9 +5,10 @@ import { issueToken, type TokenScope } from 'leadtap';
 import { expect, inject, it } from 'vitest';
 import { INTAKE_ON, startIntake } from '../../../testing/harness/intake.ts';
 import { startService, type TestService } from '../../../testing/harness/service.ts';
+import { propertyRuns } from '../../../testing/vitest/nightly.ts';
 import { terminal } from '../cli/terminal.ts';
 
-const HISTORIES = { sqlite: 30, postgres: 10 };
+const HISTORIES = { sqlite: 15, postgres: 5 };
 const HOUR_MS = 3_600_000;
 
 interface Enquiry {
@@ -151,6 +152,6 @@ it('each enquiry is stored once, or kept, or was refused in a way that keeps not
         expect(after.get(email)).toEqual(expected);
       }
     }),
-    { numRuns: HISTORIES[inject('store')] },
+    { numRuns: propertyRuns(HISTORIES[inject('store')]) },
   );
 });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, inject, it } from 'vitest';
 import { makeTestDatabase, type TestDatabase } from '../../../testing/harness/database.ts';
 import { ORGANISATION } from '../../../testing/harness/organisation.ts';
+import { propertyRuns } from '../../../testing/vitest/nightly.ts';
 import { commands, compare, type Real } from './commands.ts';
 import { ModelStore } from './model-store.ts';
 import { RemembersDate, RemembersIds, RemembersLastLead, toWholeSeconds } from './pollers.ts';
@@ -10,7 +11,7 @@ import { SteppedClock } from './stepped-clock.ts';
 /** A page edge every few leads. */
 const PAGE = 4;
 /** A database that asks the test for the time takes longer for each history. */
-const HISTORIES = { sqlite: 40, postgres: 12 };
+const HISTORIES = { sqlite: 15, postgres: 6 };
 
 async function begin({ openStore }: TestDatabase): Promise<{ model: ModelStore; real: Real }> {
   const clock = new SteppedClock();
@@ -41,7 +42,7 @@ describe('whatever is written and whenever they poll', () => {
           for (const store of real.stores) await store.close();
         }
       }),
-      { numRuns: HISTORIES[inject('store')] },
+      { numRuns: propertyRuns(HISTORIES[inject('store')]) },
     );
   });
 });

@@ -6,6 +6,7 @@ import { expect, it } from 'vitest';
 import { tokenWith } from '../../../testing/harness/intake.ts';
 import type { TestService } from '../../../testing/harness/service.ts';
 import { startReceiver } from '../../../testing/integrations/hook-receiver.ts';
+import { propertyRuns } from '../../../testing/vitest/nightly.ts';
 import { eventually } from '../faults/eventually.ts';
 import { startWith } from '../hooks/support/hooks.ts';
 
@@ -132,6 +133,6 @@ it('after any mix of finished, failed, disconnected and timed-out requests', asy
       for (const id of hooks) await test.inject({ ...hook, method: 'DELETE', url: `${HOOKS_PATH}/${id}` });
       await eventually(async () => expect(await readReserved(test)).toEqual(AT_REST));
     }),
-    { numRuns: 12, endOnFailure: true },
+    { numRuns: propertyRuns(4), endOnFailure: true },
   );
 });
