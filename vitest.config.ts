@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { INSTALL_VARIABLE } from './packages/testing/servers/debian.ts';
 import { chooseChangeTests } from './packages/testing/vitest/change-tests.ts';
+import { findChange } from './packages/testing/vitest/changed-files.ts';
 import { TEST_LIMIT_MS, WAIT_LIMIT_MS } from './packages/testing/vitest/limits.ts';
 import { NIGHTLY_VARIABLE } from './packages/testing/vitest/nightly.ts';
 import { chooseQuickTests } from './packages/testing/vitest/quick-tests.ts';
@@ -39,7 +40,9 @@ const N8N_TESTS = ['integrations/n8n/test/**/*.test.ts'];
 function chooseTests(mode: string): ChosenTests & { readonly n8n: string[] } {
   if (mode === 'quick') return { ...chooseQuickTests(), n8n: [] };
   if (mode === 'all') {
-    const { hasOldestN8n, ...tests } = chooseChangeTests();
+    const { hasOldestN8n, ...tests } = chooseChangeTests(
+      findChange(source('.'), process.env['TEST_BASE'] || undefined),
+    );
     return { ...tests, n8n: hasOldestN8n ? N8N_TESTS : [] };
   }
   const leftOut = mode === 'nightly' ? `With PROPERTY_SEED=${process.env['PROPERTY_SEED']}.\n` : '';

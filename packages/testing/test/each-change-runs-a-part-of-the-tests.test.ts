@@ -32,7 +32,7 @@ describe('the tests of a change', () => {
     ['the test itself', changeOf(DEPENDENT)],
     ['git cannot say what', undefined],
   ])('are also those that depend on what changed: %s', (_, change) => {
-    expect(chooseChangeTests(change ?? findChange(tempFolder())).sqlite).toContain(DEPENDENT);
+    expect(chooseChangeTests(change).sqlite).toContain(DEPENDENT);
   });
 
   it('are on PostgreSQL those of PostgreSQL and of what the stores do differently; the others run on SQLite', () => {

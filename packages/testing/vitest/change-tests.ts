@@ -1,9 +1,8 @@
 /** The tests of `npm run test:all`: what each change must pass. `npm run test:nightly` has all of them. */
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import process from 'node:process';
 import { ROOT, type SourceFile } from '../../server/test/architecture/source-files.ts';
-import { type Change, findChange } from './changed-files.ts';
+import type { Change } from './changed-files.ts';
 import { type ChosenTests, testFiles, testsOnPostgres, testsOnSqlite } from './test-files.ts';
 
 /** Shared tests of what the stores do differently: conformance, accounts, delivery, upgrades; and of an installation. */
@@ -22,9 +21,7 @@ export interface ChangeTests extends ChosenTests {
   readonly hasOldestN8n: boolean;
 }
 
-export function chooseChangeTests(
-  change = findChange(ROOT, process.env['TEST_BASE'] || undefined),
-): ChangeTests {
+export function chooseChangeTests(change: Change | undefined): ChangeTests {
   const files = testFiles();
   const [onSqlite, onPostgres] = [new Set(testsOnSqlite()), new Set(testsOnPostgres())];
   const unchanged = files.filter((file) => isUnchanged(file, change)).map(({ path }) => path);
