@@ -42,7 +42,8 @@ export function registerRefused(leads: Command, context: CommandContext): void {
     help: `
 POST /leads keeps requests that it refuses: with invalid leads, an expired token, or a token without the scope leads:write.
 They are kept for 30 days, at most 1,000 and 16 MiB for each company, the newest, and of one user half of that. A row is
-deleted when the same body is accepted later, or the same Idempotency-Key with the corrected body of the same person. The list has names of fields, and no values; a name that may be a value is "other". \`leadtap leads refused show\` has all.`,
+deleted when the same body is accepted later. The list has names of fields, and no values; a name that may be a value is
+"other". \`leadtap leads refused show\` has all.`,
     examples: ['leadtap leads refused list', 'leadtap leads refused list --company soleil --json'],
     run: listRefused,
   });
