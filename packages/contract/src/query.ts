@@ -4,6 +4,10 @@ export const NEW_LEADS_PATH = '/automation/new-leads';
 /** The path below `{base_url}` where leads are listed backwards and searched. */
 export const FIND_LEADS_PATH = '/automation/leads';
 
+/** The path below `{base_url}` of all ways in and out, and of one of them: of its log, and of what can be done with it. */
+export const CONNECTIONS_PATH = '/automation/connections';
+export const CONNECTION_PATH = `${CONNECTIONS_PATH}/{id}` as const;
+
 /** The path below `{base_url}` of the consumers of a user. */
 export const CONSUMERS_PATH = '/automation/consumers';
 

@@ -23,6 +23,7 @@ import { PROBLEM_CODES } from './problems.ts';
 import { HOOK_SENDS, type HookSend, SINCE_EXAMPLE } from './query.ts';
 
 export * from './attempt-schemas.ts';
+export * from './connection-schemas.ts';
 
 export const NewLeadsQuery = Type.Object({
   limit: Type.Optional(

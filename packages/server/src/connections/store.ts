@@ -1,0 +1,230 @@
+/**
+ * Connections: the ways in and out, and what became of each lead. Facts are rows: a lead that was sent is a row of `deliveries`, one
+ * that was missed a row of `missed`. A connection is (user, kind, name); tokens, webhooks that send leads and clients of the identity
+ * provider are its keys.
+ */
+import type { ConnectionState, ProblemCode } from '@leadtap/contract';
+import type { PollingUser } from '../leads/access.ts';
+
+/** `send`: a way in. `poll` and `webhook`: ways out. */
+export type ConnectionKind = 'send' | 'poll' | 'webhook';
+
+/** What a request is sent with. */
+export interface ConnectionKey {
+  readonly userId: string;
+  readonly kind: ConnectionKind;
+  /** Of the token, or the id of the webhook. Null: all tokens of the user that have no id. */
+  readonly keyId: string | null;
+  /** `azp` or `client_id` of a token of the identity provider. */
+  readonly client?: string | undefined;
+}
+
+/** How a poll asks: without `since`, with the exact stamp of a lead or what the last `Link` gave, or with another time. */
+export type PollStyle = 'none' | 'stamp' | 'time';
+
+/** How a connection asks. It is JSON in its row: no statement needs a part of it. */
+export interface Habit {
+  /** Of the last ten polls. */
+  readonly styles: readonly PollStyle[];
+  /** Between the last thirty polls that count. */
+  readonly pausesMs: readonly number[];
+  /** Polls without `since` that count: when, and the newest lead that it had then. The last 60. */
+  readonly had: readonly (readonly [at: number, through: number])[];
+  /** Full pages in a row for the same `since`, all of whose leads it had been sent: when, and the `since`. */
+  readonly repeated: readonly (readonly [at: number, since: number])[];
+  /** What the last `Link` gave, and whether its page had leads. */
+  readonly link: number | null;
+  readonly linkHasLeads: boolean;
+  /** How often it asked for what the `Link` of a page with leads gave. */
+  readonly followed: number;
+  /** Polls in all. */
+  readonly polls: number;
+  /** The last poll without `since` that counted. */
+  readonly withoutSinceAt: number | null;
+  /** Pages without `since` that count hold nothing older. Null: there was none yet. */
+  readonly floor: number | null;
+  /** Where the last page without `since` began, if it was full, and when it was sent. */
+  readonly pageFrom: readonly [from: number, at: number] | null;
+  /** The `accessChangedThrough` that `floor` knows. */
+  readonly floorOfAccess: number | null;
+  /** The largest `since` of the style `time` since the last audit. */
+  readonly jumpedTo: number | null;
+}
+
+export const NO_HABIT: Habit = {
+  ...{ styles: [], pausesMs: [], had: [], repeated: [] },
+  ...{ link: null, linkHasLeads: false, followed: 0, polls: 0 },
+  ...{ withoutSinceAt: null, floor: null, pageFrom: null, floorOfAccess: null, jumpedTo: null },
+};
+
+/** `future`: its `since` is later than the clock and the last stamp. `gone`: leads that it had are gone from this database. */
+export type Ahead = 'future' | 'gone';
+
+/** A row of `connections`. Times are milliseconds; stamps are a `createdAt`. */
+export interface Connection {
+  readonly id: string;
+  readonly companyId: string;
+  readonly userId: string;
+  readonly kind: ConnectionKind;
+  readonly name: string;
+  readonly source: 'token' | 'form' | 'provider';
+  /** Its first request. It is kept when the connection starts again. */
+  readonly firstAt: number;
+  readonly lastAt: number | null;
+  /** Of the newest of its tokens that was used. */
+  readonly tokenExpiresAt: number | null;
+  /** In: when it last added a lead. */
+  readonly lastLeadAt: number | null;
+  /** Leads up to this stamp came before it. Null: it has not started. */
+  readonly startStamp: number | null;
+  readonly startedAt: number | null;
+  /** A stamp: what it asked for last, or the newest lead that it got. */
+  readonly position: number | null;
+  /** A stamp: leads up to here are sent, missed or none. */
+  readonly auditedThrough: number | null;
+  /** The position that the last audit saw. */
+  readonly notedPosition: number | null;
+  /** When it first did what it is for. Null: it is new. */
+  readonly workedAt: number | null;
+  readonly endedAt: number | null;
+  /** `revoked`, `removed`, `410`, `deleted`, `user-removed`, `handled`. */
+  readonly endedBy: string | null;
+  /** Leads after this stamp were never meant for it. */
+  readonly endStamp: number | null;
+  readonly pausedAt: number | null;
+  readonly pausedBy: string | null;
+  /** Requests in a row that were refused or failed. */
+  readonly errors: number;
+  readonly failingSince: number | null;
+  readonly lastErrorAt: number | null;
+  readonly lastErrorCode: string | null;
+  readonly ahead: Ahead | null;
+  readonly aheadSince: number | null;
+  /** Leads that were deleted by age while they waited for it. */
+  readonly pruned: number;
+  /** The last thin event that was accepted, and the first one since which it has not polled. */
+  readonly eventAt: number | null;
+  readonly eventOpenSince: number | null;
+  /** A stamp: leads up to here are visible to it only if they were so before its access was changed, too. */
+  readonly accessChangedThrough: number | null;
+  /** When its access was changed, until the audit has seen it. */
+  readonly accessChangedAt: number | null;
+  readonly habit: Habit;
+}
+
+/** Equal polls in a row of one connection. */
+export interface PollRun {
+  readonly firstAt: number;
+  readonly lastAt: number;
+  readonly times: number;
+  readonly since: number | null;
+  readonly limit: number;
+  /** Null: the poll was refused or failed. */
+  readonly page: PolledPage | null;
+  readonly status: number;
+  readonly code: ProblemCode | 'client-closed-request' | null;
+  readonly durationMs: number | null;
+}
+
+export interface PolledPage {
+  /** Of its leads, in any order: the same array if the same page was sent again. */
+  readonly createdAt: readonly number[];
+  readonly oldest: number | null;
+  readonly newest: number | null;
+  readonly isFull: boolean;
+  /** What its `Link` gives: its newest lead, or where the company was. */
+  readonly link: number;
+  /** All of it was written to the socket. */
+  readonly isSent: boolean;
+}
+
+/** Requests that send leads. */
+export interface SendRun {
+  readonly firstAt: number;
+  readonly lastAt: number;
+  readonly times: number;
+  readonly status: number;
+  readonly code: ProblemCode | 'client-closed-request' | null;
+  readonly added: number;
+  readonly updated: number;
+  /** It was refused, and its body is held. Else a refused request is lost. */
+  readonly isHeld: boolean;
+  /** The names of the fields with an error. */
+  readonly fields: readonly string[];
+  readonly durationMs: number | null;
+}
+
+/** Requests to a webhook. */
+export interface PushRun {
+  readonly firstAt: number;
+  readonly lastAt: number;
+  readonly times: number;
+  /** The leads that were accepted. */
+  readonly createdAt: readonly number[];
+  readonly status: number | null;
+  /** Null: it was accepted. */
+  readonly failure: 'refused' | 'gone' | 'timeout' | 'unreachable' | 'not-allowed' | null;
+  readonly reason: string | null;
+  readonly nextTryAt: number | null;
+  readonly isEvent: boolean;
+  readonly durationMs: number | null;
+}
+
+/** What happened on one connection since the last write, in one process. */
+export interface ConnectionBatch extends ConnectionKey {
+  readonly source: Connection['source'];
+  readonly tokenExpiresAt: number | null;
+  /** The signature was valid, but the token was refused with 401: it is stored only if the connection exists. */
+  readonly isKnownOnly: boolean;
+  readonly polls: readonly PollRun[];
+  readonly sends: readonly SendRun[];
+  readonly pushes: readonly PushRun[];
+}
+
+/** Why a lead was missed. `passed` is red, the others are amber. */
+export type MissedReason = 'passed' | 'moved' | 'narrowed' | 'not-recorded';
+
+/** What is said of a connection is derived from these facts alone. */
+export interface ConnectionFacts {
+  readonly connection: Connection;
+  /** Undefined: the user was removed. */
+  readonly user: PollingUser | undefined;
+  readonly isKeyAccepted: boolean;
+  readonly hasKeys: boolean;
+  /** Webhooks: where leads are sent, and the setting that stops it. */
+  readonly host: string | null;
+  readonly stoppedBy: 'LEADTAP_HOOKS' | 'LEADTAP_HOOK_HOSTS' | null;
+  readonly nextTryAt: number | null;
+  /** In the counted time. Out: sent. In: added. */
+  readonly leads: number;
+  readonly updated: number;
+  readonly waiting: number;
+  readonly waitingSince: number | null;
+  readonly missed: Readonly<Record<MissedReason, number>>;
+  /** Those of `missed` and `waiting` that are older than the counted time. */
+  readonly olderOwed: number;
+  readonly held: number;
+  readonly lost: readonly LostCount[];
+  /** In: the longest pause of the 30 days before its last lead, and how many leads it has added then. */
+  readonly longestPauseMs: number | null;
+  readonly hours: readonly HourCount[];
+}
+
+export interface LostCount {
+  readonly why: ProblemCode | 'client-closed-request' | 'held-too-long' | 'intake-off';
+  readonly requests: number;
+  readonly firstAt: number;
+  readonly lastAt: number;
+}
+
+export interface HourCount {
+  readonly hour: number;
+  readonly leads: number;
+  readonly failed: number;
+}
+
+/** The state and since when. */
+export interface StateOfConnection {
+  readonly state: ConnectionState;
+  readonly since: number | null;
+}
