@@ -48,7 +48,7 @@ interface Installation {
   polled(): Promise<Lead[]>;
 }
 
-const shared = shareService({ organisation, env: { LEADTAP_INTAKE: 'on' } });
+const shared = shareService({ organisation });
 let issued: Promise<string> | undefined;
 
 async function issueToken(env: Record<string, string>): Promise<string> {

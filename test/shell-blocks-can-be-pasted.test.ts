@@ -242,7 +242,7 @@ describe('every block of a page, in its order, in one interactive shell', () => 
     run('npx leadtap org apply examples/organisation.json && npx leadtap leads import examples/leads.csv');
     // The person of docs/privacy.md.
     run(`echo '{"companyId":"soleil","email":"ada@example.com"}' | npx leadtap leads import -`);
-    const serving = { ...env, LEADTAP_PORT: port, LEADTAP_METRICS_ADDRESS: 'off', LEADTAP_INTAKE: 'on' };
+    const serving = { ...env, LEADTAP_PORT: port, LEADTAP_METRICS_ADDRESS: 'off' };
     const bin = join(ROOT, 'packages/server/bin/leadtap.js');
     const service = spawn(process.execPath, [bin, 'serve'], {
       cwd: folder,

@@ -57,7 +57,7 @@ test('the queries of the dashboard are valid', () => {
 
 test('promtool finds nothing to correct in /metrics', async () => {
   const redis = await makeTestRedis();
-  const service = await startService({ env: { ...redis.env, LEADTAP_INTAKE: 'on' } });
+  const service = await startService({ env: redis.env });
   await service.poll('boss');
   const metrics = await (await fetch(service.metricsUrl)).text();
   const checked = spawnSync(findProgram(PROMTOOL), ['check', 'metrics'], {
@@ -72,7 +72,7 @@ test('promtool finds nothing to correct in /metrics', async () => {
 
 test('every metric of the alerts and the dashboard is in /metrics', async () => {
   const redis = await makeTestRedis();
-  const { metricsUrl } = await startService({ env: { ...redis.env, LEADTAP_INTAKE: 'on' } });
+  const { metricsUrl } = await startService({ env: redis.env });
   const text = await (await fetch(metricsUrl)).text();
   const served = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name);
   const expressions = [...(readText(RULES).match(/^ *expr: .*$/gm) ?? []), ...queries];

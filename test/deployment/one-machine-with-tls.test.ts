@@ -35,7 +35,6 @@ async function startLeadtap() {
     ...documentedSettings(),
     LEADTAP_PORT: String(port),
     LEADTAP_METRICS_ADDRESS: 'off',
-    LEADTAP_INTAKE: 'on',
   };
   await runLeadtap(['org', 'apply', `${ROOT}examples/organisation.json`], env, cwd);
   await runLeadtap(['leads', 'import', `${ROOT}examples/leads.csv`], env, cwd);

@@ -46,9 +46,9 @@ describe('compose.yaml', () => {
   });
 
   test('every variable of .env reaches the instances', () => {
-    const dotEnv = { ...COMPOSE_SECRETS, LEADTAP_INTAKE: 'on', LEADTAP_STALE_AFTER: '15m' };
-    const { intake, staleAfterMs } = configOf(composeEnvironment(leadtap, dotEnv));
-    expect({ intake, staleAfterMs }).toEqual({ intake: true, staleAfterMs: 900_000 });
+    const dotEnv = { ...COMPOSE_SECRETS, LEADTAP_INTAKE: 'urls', LEADTAP_STALE_AFTER: '15m' };
+    const { acceptsUrlTokens, staleAfterMs } = configOf(composeEnvironment(leadtap, dotEnv));
+    expect({ acceptsUrlTokens, staleAfterMs }).toEqual({ acceptsUrlTokens: true, staleAfterMs: 900_000 });
   });
 
   test.each(Object.keys(COMPOSE_SECRETS))(

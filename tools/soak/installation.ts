@@ -62,7 +62,6 @@ export async function install(options: InstallOptions, cleanUps: CleanUps): Prom
     LEADTAP_METRICS_ADDRESS: '127.0.0.1:0',
     LEADTAP_PORT: '0',
     LEADTAP_LOG_LEVEL: 'info',
-    LEADTAP_INTAKE: 'on',
     ...options.env,
   });
   const env = envFor(databaseUrl);

@@ -1,7 +1,6 @@
 import { ForbiddenError, type LeadToSend, NotFoundError, poll, sendLeads } from '@leadtap/client';
 import { IMPORT_FIELDS } from '@leadtap/contract';
 import { describe, expect, it } from 'vitest';
-import { startIntake } from '../../testing/harness/intake.ts';
 import { startService, type TestService } from '../../testing/harness/service.ts';
 import { thrownBy } from './answering.ts';
 
@@ -34,7 +33,7 @@ const writing = async ({ url, token }: TestService) => ({
 });
 
 it('with every field that an import has', async () => {
-  const service = await startIntake();
+  const service = await startService();
   const names = IMPORT_FIELDS.filter(({ import: rule }) => !rule.historicalOnly).map(({ name }) => name);
   expect(Object.keys(FULL).sort()).toEqual([...names].sort());
   const [written] = await sendLeads(FULL, await writing(service));
@@ -52,7 +51,7 @@ it('with every field that an import has', async () => {
 });
 
 it('once, if the call is repeated with its key', async () => {
-  const service = await startIntake();
+  const service = await startService();
   const options = { ...(await writing(service)), idempotencyKey: 'form-1' };
   const leads = [{ firstName: 'Ada' }, { firstName: 'Grace', id: 'grace' }, { firstName: 'Mary' }];
   const first = await sendLeads(leads, options);
@@ -67,7 +66,7 @@ it('once, if the call is repeated with its key', async () => {
 });
 
 it('2,500 of them, in their order', async () => {
-  const service = await startIntake();
+  const service = await startService();
   const leads = Array.from({ length: 2500 }, (_, n) => ({ id: `lead-${n}`, firstName: 'Ada' }));
   const written = await sendLeads(leads, await writing(service));
   expect(written.map(({ id }) => id)).toEqual(leads.map(({ id }) => id));
@@ -77,7 +76,7 @@ it('2,500 of them, in their order', async () => {
 
 describe('the error', () => {
   it('of invalid leads names each field, by the index in the array of the caller', async () => {
-    const service = await startIntake();
+    const service = await startService();
     const leads: LeadToSend[] = Array.from({ length: 1010 }, (_, n) => ({
       id: `lead-${n}`,
       firstName: 'Ada',
@@ -98,14 +97,14 @@ describe('the error', () => {
   });
 
   it('of a token that may only read', async () => {
-    const service = await startIntake();
+    const service = await startService();
     const error = await thrownBy(sendLeads({}, { baseUrl: service.url, token: await service.token('boss') }));
     expect(error).toBeInstanceOf(ForbiddenError);
     expect(error).toMatchObject({ status: 403, code: 'insufficient-scope' });
   });
 
   it('of a service that takes no leads', async () => {
-    const service = await startService();
+    const service = await startService({ env: { LEADTAP_INTAKE: 'off' } });
     const error = await thrownBy(sendLeads({}, await writing(service)));
     expect(error).toBeInstanceOf(NotFoundError);
     expect(error).toMatchObject({ status: 404, code: 'no-such-resource' });

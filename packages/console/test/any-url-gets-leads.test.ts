@@ -9,7 +9,6 @@ import { MAX_HOOKS_PER_USER } from '@leadtap/contract';
 import type { Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { expectAccessible, expectEveryLook } from '../../testing/browser/accessibility.ts';
-import { startIntake } from '../../testing/harness/intake.ts';
 import { startService, type TestService } from '../../testing/harness/service.ts';
 import { tempFolder } from '../../testing/harness/temp-folder.ts';
 import { findOnPath, findProgram } from '../../testing/servers/find-program.ts';
@@ -68,7 +67,7 @@ const box = (page: Page) => page.getByRole('region', { name: 'Does it work?' });
 describe('any URL', () => {
   it('is subscribed, gets a test lead that is seen to arrive, and is unsubscribed', async () => {
     const { origin, url, received } = await startReceiver();
-    const service = await startIntake({ env: { LEADTAP_HOOK_HOSTS: origin } });
+    const service = await startService({ env: { LEADTAP_HOOK_HOSTS: origin } });
     const page = await openAnyUrl(service);
     await page.getByText('Paste an address, then').waitFor();
     await expectEveryLook(page);

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { expectAccessible, expectEveryLook } from '../../testing/browser/accessibility.ts';
 import { openPage, type PageOptions } from '../../testing/browser/page.ts';
-import { sendLeads, startIntake } from '../../testing/harness/intake.ts';
+import { sendLeads } from '../../testing/harness/intake.ts';
 import { startService, type TestService } from '../../testing/harness/service.ts';
 import { addAutomation, setHidden } from './support/automation.ts';
 import { openTab } from './support/open-tab.ts';
@@ -172,7 +172,7 @@ describe('an automation has a log', () => {
   });
 
   it('of a form: what came in, and the fields that were refused', async () => {
-    const service = await startIntake();
+    const service = await startService();
     await sendLeads(service, [{ firstName: 'Ada' }]);
     await sendLeads(service, [{ email: 'not an address' }]);
     await service.service.senders?.flush();

@@ -2,7 +2,7 @@ import type { Sender, Senders } from '@leadtap/contract';
 import { describe, expect, it } from 'vitest';
 import { expectEveryLook } from '../../testing/browser/accessibility.ts';
 import { openPage } from '../../testing/browser/page.ts';
-import { sendLeads, startIntake } from '../../testing/harness/intake.ts';
+import { sendLeads } from '../../testing/harness/intake.ts';
 import { startService, type TestService } from '../../testing/harness/service.ts';
 
 type Page = Awaited<ReturnType<typeof openPage>>;
@@ -16,7 +16,7 @@ const textsOf = async (page: Page) =>
 
 describe('the overview has the leads that come in', () => {
   it('above those that go out: each sender with its last lead, and in red what was refused', async () => {
-    const service = await startIntake();
+    const service = await startService();
     const name = { name: 'Web form', scopes: ['leads:write'], issuedAt: Date.now() };
     await service.store.recordTokens([
       { id: 'web', userId: 'boss', expiresAt: Date.now() + 90 * 86_400_000, ...name },
@@ -42,7 +42,7 @@ describe('the overview has the leads that come in', () => {
   });
 
   it('no sender yet is one line, and a service that accepts no leads over HTTP has no such part', async () => {
-    const service = await startIntake();
+    const service = await startService();
     const page = await openConsole(service);
     await leadsIn(page).getByText('No lead has come in over HTTP yet.').waitFor();
     const off = await openConsole(await startService());
@@ -52,7 +52,7 @@ describe('the overview has the leads that come in', () => {
   });
 
   it('a name from people, and one without a name or a lead', async () => {
-    const service = await startIntake();
+    const service = await startService();
     const page = await openPage(service.url);
     const sender: Sender = {
       ...{ id: 'a', name: '\u202eevil<b>', tokenId: 'token', source: null, lastAcceptedAt: null },

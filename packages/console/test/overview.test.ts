@@ -2,7 +2,6 @@ import type { Consumers } from '@leadtap/contract';
 import { describe, expect, it } from 'vitest';
 import { expectAccessible, expectEveryLook } from '../../testing/browser/accessibility.ts';
 import { openPage } from '../../testing/browser/page.ts';
-import { startIntake } from '../../testing/harness/intake.ts';
 import { startService, type TestService } from '../../testing/harness/service.ts';
 import { addAutomation, countConsumersRequests, isConsumersRequest } from './support/automation.ts';
 import { consumer, diagnose } from './support/diagnosis.ts';
@@ -92,7 +91,7 @@ describe('the overview answers whether everything is all right', () => {
   });
 
   it('leads to Connect and to a test lead if nothing is connected', async () => {
-    const service = await startIntake({});
+    const service = await startService();
     const token = await service.token('boss', { scopes: ['leads:read', 'leads:write'] });
     const page = await openPage(`${service.url}/#token=${token}`);
     await headline(page).getByText('Connect your first automation').waitFor();

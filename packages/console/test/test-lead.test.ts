@@ -3,7 +3,6 @@ import type { Page, Request, Route } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { expectAccessible, expectEveryLook } from '../../testing/browser/accessibility.ts';
 import { openPage } from '../../testing/browser/page.ts';
-import { startIntake } from '../../testing/harness/intake.ts';
 import { startService, type TestService } from '../../testing/harness/service.ts';
 import { addAutomation, countConsumersRequests } from './support/automation.ts';
 import { openTab, type TabOptions } from './support/open-tab.ts';
@@ -33,7 +32,7 @@ const IS_IN_SIGHT = `(() => {
 
 describe('a test lead', () => {
   it('is sent from the empty list when the visitor asks, and followed to the first automation', async () => {
-    const service = await startIntake({ env: { LEADTAP_BASE_PATH: '/api' } });
+    const service = await startService({ env: { LEADTAP_BASE_PATH: '/api' } });
     const { poll } = await addAutomation(service, 'Zapier');
     await poll();
     const now = Date.now();
@@ -75,7 +74,7 @@ describe('a test lead', () => {
   });
 
   it('is sent from Connect, into the branch of a user who sees only that branch', async () => {
-    const service = await startIntake();
+    const service = await startService();
     const page = await openSender(service, 'Connect', {
       ...{ user: 'north-lead', screen: 'phone' },
       fixedTime: Date.now(),
@@ -92,7 +91,7 @@ describe('a test lead', () => {
   });
 
   it('is followed to the token of the platform from whose page it was sent; the others are listed', async () => {
-    const service = await startIntake();
+    const service = await startService();
     const [zapier, n8n] = [await addAutomation(service, 'Zapier'), await addAutomation(service, 'n8n')];
     for (const { poll } of [zapier, n8n]) await poll();
     const now = Date.now();
@@ -116,7 +115,7 @@ describe('a test lead', () => {
   });
 
   it('was got after at most the time until the last poll, to the second', async () => {
-    const service = await startIntake();
+    const service = await startService();
     const { recordPoll } = await addAutomation(service, 'Zapier');
     const now = Date.now();
     await recordPoll({ lastPollAt: now - 60_000 });
@@ -131,7 +130,7 @@ describe('a test lead', () => {
   });
 
   it('says after three minutes why no automation has got it', async () => {
-    const service = await startIntake();
+    const service = await startService();
     const { poll } = await addAutomation(service, 'Zapier');
     await poll();
     const now = Date.now();
@@ -145,7 +144,7 @@ describe('a test lead', () => {
   });
 
   it('says that the service does not record who polls', async () => {
-    const service = await startIntake({ env: { LEADTAP_CONSUMERS: 'off' } });
+    const service = await startService({ env: { LEADTAP_CONSUMERS: 'off' } });
     const page = await openSender(service, 'Overview');
     await button(page).click();
     await progress(page).getByText('This service does not record who polls.').waitFor();
@@ -153,7 +152,7 @@ describe('a test lead', () => {
 
   it('is not followed when few requests are left, which are for the automations', async () => {
     const userPolicies = [{ name: 'hour', quota: 150, windowS: 3600 }];
-    const service = await startIntake({ limits: { userPolicies } });
+    const service = await startService({ limits: { userPolicies } });
     const page = await openSender(service, 'Overview');
     await button(page).click();
     await page.getByText('This page cannot see whether an automation has got it.').waitFor();
@@ -163,7 +162,7 @@ describe('a test lead', () => {
 
 describe('without the right to send leads', () => {
   it('says which token can, and gives the command for operators', async () => {
-    const service = await startIntake();
+    const service = await startService();
     const page = await openTab(service, 'Overview');
     await button(page).click();
     const commands = page.locator('.test-lead pre');
@@ -174,11 +173,11 @@ describe('without the right to send leads', () => {
     await expectEveryLook(page);
   });
 
-  it('says that the service does not accept leads over HTTP', async () => {
-    const service = await startService();
+  it('says that the service accepts no leads over HTTP', async () => {
+    const service = await startService({ env: { LEADTAP_INTAKE: 'off' } });
     const page = await openSender(service, 'Overview');
     await button(page).click();
-    await page.getByText('This service does not accept leads over HTTP.').waitFor();
+    await page.getByText('This service accepts no leads over HTTP').waitFor();
     expect(await page.locator('.test-lead pre').innerText()).toBe('npx leadtap leads send-test --company ID');
     await expectAccessible(page);
   });
@@ -188,7 +187,7 @@ describe('a test lead that is refused', () => {
   const LEADS = /\/leads$/;
 
   it('is sent again without a second one, if the answer was lost', async () => {
-    const service = await startIntake();
+    const service = await startService();
     const page = await openSender(service, 'Overview');
     await page.route(
       LEADS,
@@ -207,7 +206,7 @@ describe('a test lead that is refused', () => {
 
   it('429: says so, and can be sent again after the time that the service gives', async () => {
     const intakePolicies = [{ name: 'intake', quota: 1, windowS: 60 }];
-    const service = await startIntake({ limits: { intakePolicies } });
+    const service = await startService({ limits: { intakePolicies } });
     await service.limiters.intake.consume('boss');
     const now = Date.now();
     const page = await openPage(`${service.url}/`, { fixedTime: now });
@@ -261,7 +260,7 @@ describe('a test lead that is refused', () => {
       'The service cannot answer right now.',
     ],
   ])('%s: says why, in the words of the contract', async (_status, change, title) => {
-    const service = await startIntake();
+    const service = await startService();
     const page = await openSender(service, 'Overview');
     await page.route(LEADS, (route) => change(service, route));
     await button(page).click();

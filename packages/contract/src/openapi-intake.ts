@@ -57,7 +57,7 @@ export const intakePath = (requestId: Parameter): PostPathItem => ({
   post: {
     operationId: 'sendLeads',
     summary: 'Send leads',
-    description: `**Available only if the operator has switched it on (\`LEADTAP_INTAKE=on\`); otherwise the response is 404.** The token needs the scope \`leads:write\`. Send one lead, or an array of up to ${MAX_LEADS}, in at most ${MAX_INTAKE_BYTES / 1024 / 1024} MiB. Either all leads of the request are stored, or none; the response is sent after they are durable. The same \`id\` again is an update. To be able to repeat a request without adding leads twice, give each lead an \`id\`, or send an \`Idempotency-Key\`. Each user may send ${RATE_LIMITS.intake.quota} requests a minute.`,
+    description: `The token needs the scope \`leads:write\`. Send one lead, or an array of up to ${MAX_LEADS}, in at most ${MAX_INTAKE_BYTES / 1024 / 1024} MiB. Either all leads of the request are stored, or none; the response is sent after they are durable. The same \`id\` again is an update. To be able to repeat a request without adding leads twice, give each lead an \`id\`, or send an \`Idempotency-Key\`. Each user may send ${RATE_LIMITS.intake.quota} requests a minute. With \`LEADTAP_INTAKE=off\`, the response is 404.`,
     tags: ['leads'],
     security: [{ bearer: [] }],
     requestBody: {

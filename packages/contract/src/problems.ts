@@ -151,9 +151,9 @@ export const PROBLEMS = {
     title: 'There is nothing at this address',
     detail: 'The new leads are at {base_url}/automation/new-leads. Check the base address and its path.',
     integrator:
-      'The new leads are at `{base_url}/automation/new-leads`. Check the base address: it may end in a path such as `/api`. For `{base_url}/leads`, ask the operator to set `LEADTAP_INTAKE=on`.',
+      'The new leads are at `{base_url}/automation/new-leads`. Check the base address: it may end in a path such as `/api`.',
     operator:
-      'Compare `LEADTAP_BASE_PATH` with the path that the proxy in front passes on. `{base_url}/leads` exists only with `LEADTAP_INTAKE=on`, `{base_url}/automation/hooks` only without `LEADTAP_HOOKS=off`.',
+      'Compare `LEADTAP_BASE_PATH` with the path that the proxy in front passes on. `{base_url}/leads` does not exist with `LEADTAP_INTAKE=off`, `{base_url}/automation/hooks` not with `LEADTAP_HOOKS=off`.',
   },
   'method-not-allowed': {
     status: 405,

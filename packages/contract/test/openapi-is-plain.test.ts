@@ -4,7 +4,6 @@ import {
   CONSUMERS_PATH,
   FIND_LEADS_PATH,
   HOOKS_PATH,
-  LEADS_PATH,
   NEW_LEADS_PATH,
 } from '../src/index.ts';
 import { openApiDocument } from '../src/openapi.ts';
@@ -63,10 +62,4 @@ test('the description of an installation that accepts no leads has nothing of it
     (name) => !(name in without.components.schemas),
   );
   expect(removed).toEqual(['NewLead', 'WrittenLead', 'WrittenLeads', 'Sender', 'Senders']);
-});
-
-test('the committed description says that sending leads must be switched on', () => {
-  expect(published.paths[LEADS_PATH]?.post.description).toMatch(
-    /only if .* switched it on .*LEADTAP_INTAKE=on/,
-  );
 });

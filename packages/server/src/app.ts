@@ -343,7 +343,6 @@ const stored = (...flushes: readonly Promise<void>[]): Promise<void> =>
 /** Messages are sent one after the other. */
 const ALERT_SOCKETS = 4;
 
-const INTAKE_OFF =
-  'This service does not accept leads over HTTP. Ask its operator to set `LEADTAP_INTAKE=on` and to start it again.';
+const INTAKE_OFF = 'This service accepts no leads over HTTP: its operator has set `LEADTAP_INTAKE=off`.';
 const CONSUMERS_OFF = 'This service does not record who polls: its operator has set `LEADTAP_CONSUMERS=off`.';
 const HOOKS_OFF = 'This service has no webhook subscriptions: its operator has set `LEADTAP_HOOKS=off`.';

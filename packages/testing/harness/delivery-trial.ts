@@ -6,7 +6,7 @@ import { deleteCompanyFrom } from '../delivery-trial/postgres/remade-company.ts'
 import { readStoredFrom } from '../delivery-trial/postgres/stored.ts';
 import { deleteCompanyFromFile, readStoredFromFile } from '../delivery-trial/sqlite/statements.ts';
 import { Trial } from '../delivery-trial/trial.ts';
-import { startIntake } from './intake.ts';
+import { startService } from './service.ts';
 
 export interface TestTrialOptions {
   readonly companies?: number;
@@ -35,8 +35,8 @@ export async function makeTestTrial(options: TestTrialOptions = {}) {
   const clock = () => Date.now() + state.offsetMs;
   const isSqlite = inject('store') === 'sqlite';
   const clocked = isSqlite && isClockStepped ? { clock } : {};
-  const first = await startIntake({ organisation, ...clocked });
-  const second = await startIntake({ organisation: { companies: [] }, beside: first, ...clocked });
+  const first = await startService({ organisation, ...clocked });
+  const second = await startService({ organisation: { companies: [] }, beside: first, ...clocked });
   const { url } = first.database;
   const file = url.replace(/^sqlite:/, '');
   const openStore = () => first.database.openStore(clocked);

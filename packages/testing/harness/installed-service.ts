@@ -23,7 +23,7 @@ export interface InstalledServiceOptions {
 export async function installService(options: InstalledServiceOptions): Promise<InstalledService> {
   const folder = tempFolder();
   const database = await makeTestDatabase(undefined, { folder });
-  const env = { ...database.env, LEADTAP_INTAKE: 'on', LEADTAP_METRICS_ADDRESS: 'off', ...options.env };
+  const env = { ...database.env, LEADTAP_METRICS_ADDRESS: 'off', ...options.env };
   writeFileSync(join(folder, 'organisation.json'), JSON.stringify(options.organisation));
   const run = async (...argv: readonly string[]): Promise<string> => {
     const { code, stdout, stderr } = await runLeadtap(argv, env, folder);

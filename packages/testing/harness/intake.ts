@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { LEADS_PATH } from '@leadtap/contract';
 import { issueToken, type TokenScope } from 'leadtap';
-import { type ServiceOptions, startService, type TestService } from './service.ts';
+import type { TestService } from './service.ts';
 
 export interface Acknowledgement {
   readonly leads: readonly {
@@ -35,10 +35,6 @@ export const tokenWith = (
     expiresAt: Date.now() + 3_600_000,
     scopes,
   });
-
-/** The real service with the intake switched on. */
-export const startIntake = (options: ServiceOptions = {}): Promise<TestService> =>
-  startService({ ...options, env: { LEADTAP_INTAKE: 'on', ...options.env } });
 
 /** Sends a body as it is. */
 export async function sendBody(
@@ -76,6 +72,3 @@ export const sendForm = (
 
 export const acknowledgementOf = async (response: Response): Promise<Acknowledgement> =>
   (await response.json()) as Acknowledgement;
-
-/** The settings of a service that accepts leads, for `shareService`. */
-export const INTAKE_ON = { env: { LEADTAP_INTAKE: 'on' } };

@@ -1,6 +1,5 @@
-import { startIntake } from '../../../testing/harness/intake.ts';
 import { type ManualClock, manualClock } from '../../../testing/harness/manual-clock.ts';
-import { leaveRequests, type TestService } from '../../../testing/harness/service.ts';
+import { leaveRequests, startService, type TestService } from '../../../testing/harness/service.ts';
 import type { WhenDone } from '../../../testing/harness/temp-folder.ts';
 
 const USER = 'boss';
@@ -25,7 +24,7 @@ export class LiveService {
 
   static async start(whenDone: WhenDone): Promise<LiveService> {
     const clock = manualClock();
-    const service = await startIntake({ clock, whenDone });
+    const service = await startService({ clock, whenDone });
     const token = await service.token(USER, {
       expiresInMs: YEARS_MS,
       scopes: ['leads:read', 'leads:write'],
@@ -66,7 +65,7 @@ export class LiveService {
   /** Stops the service, and starts it again over the same database, at another address. */
   async restart(): Promise<void> {
     await this.#service.stop();
-    this.#service = await startIntake({
+    this.#service = await startService({
       clock: this.clock,
       beside: this.#service,
       whenDone: this.#whenDone,

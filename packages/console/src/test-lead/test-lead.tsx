@@ -83,8 +83,8 @@ const Failure = ({ error }: { readonly error: LeadtapError }) => (
     {error.code === 'no-such-resource' ? (
       <>
         <p>
-          This service does not accept leads over HTTP. Ask the operator to set <code>LEADTAP_INTAKE=on</code>
-          , or to send a test lead with this command:
+          This service accepts no leads over HTTP (<code>LEADTAP_INTAKE=off</code>). Ask the operator to send
+          a test lead with this command:
         </p>
         <Snippet code={SEND_COMMAND}>Copy command</Snippet>
       </>

@@ -25,8 +25,8 @@ export function registerOpen(program: Command, context: CommandContext): void {
       '--json': 'print { url, tokenId, expiresAt }, and open no browser',
     },
     help: `
-The link has a token that is valid for an hour: do not share it. The console asks for another one then. With
-LEADTAP_INTAKE=on the token may also send test leads. A browser is opened only at a terminal.
+The link has a token that is valid for an hour: do not share it. The console asks for another one then. Unless
+LEADTAP_INTAKE is off, the token may also send test leads. A browser is opened only at a terminal.
 
 The address is LEADTAP_PUBLIC_URL, or the one of LEADTAP_HOST and LEADTAP_PORT on this machine.`,
     examples: ['leadtap open --user ada'],

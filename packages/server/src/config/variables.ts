@@ -115,10 +115,10 @@ export const VARIABLES = {
   },
   intake: {
     name: 'LEADTAP_INTAKE',
-    default: 'off',
+    default: 'on',
     parse: values.parseIntake,
     meaning:
-      '`on`: accept leads at `POST {base_url}/leads`, from tokens with the scope `leads:write`. `urls`: also with the token in the URL, as `?access_token=…`.',
+      '`on`: accept leads at `POST {base_url}/leads`, from tokens with the scope `leads:write`. `urls`: also with the token in the URL, as `?access_token=…`. `off`: accept none.',
   },
   timeZone: {
     name: 'LEADTAP_TIME_ZONE',

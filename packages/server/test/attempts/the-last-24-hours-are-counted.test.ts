@@ -1,7 +1,7 @@
 import type { Consumers, HourCounts, Senders } from '@leadtap/contract';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { acknowledgementOf, sendLeads, startIntake } from '../../../testing/harness/intake.ts';
+import { acknowledgementOf, sendLeads } from '../../../testing/harness/intake.ts';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { startService, type TestService } from '../../../testing/harness/service.ts';
 import { respondWith, startReceiver } from '../../../testing/integrations/hook-receiver.ts';
@@ -166,7 +166,7 @@ it('failed events are counted, and leads only when they are polled', async () =>
 
 it('leads that came in are counted, and requests that were refused', async () => {
   const clock = manualClock();
-  const service = await startIntake({ clock });
+  const service = await startService({ clock });
   const bar = async () => {
     const cells = (await read<Senders>(service, 'senders')).senders[0]?.last24h;
     expect((await readStatus(service)).senders?.listed[0]?.last24h).toEqual(cells);

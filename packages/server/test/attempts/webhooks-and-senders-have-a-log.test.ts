@@ -4,9 +4,9 @@ import { AttemptLog } from '@leadtap/contract/schemas';
 import { issueToken } from 'leadtap';
 import { Errors } from 'typebox/value';
 import { expect, it, vi } from 'vitest';
-import { sendLeads, startIntake, tokenWith } from '../../../testing/harness/intake.ts';
+import { sendLeads, tokenWith } from '../../../testing/harness/intake.ts';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
-import type { TestService } from '../../../testing/harness/service.ts';
+import { startService, type TestService } from '../../../testing/harness/service.ts';
 import { startReceiver } from '../../../testing/integrations/hook-receiver.ts';
 import { client, iso } from '../consumers/support/consumers.ts';
 import { startWith, subscribe } from '../hooks/support/hooks.ts';
@@ -122,7 +122,7 @@ it('events are in the log of the consumer that polls with the token', async () =
 
 it('a sender: leads that came in, and what was refused, with the names of fields', async () => {
   const clock = manualClock();
-  const service = await startIntake({ clock });
+  const service = await startService({ clock });
   const send = (leads: unknown, tokenId = 'web') => sendLeads(service, leads, { tokenId });
   const flush = async () => service.service.senders?.flush();
   await send([{ firstName: 'Ada' }, { firstName: 'Grace' }]);
@@ -155,7 +155,7 @@ it('a sender: leads that came in, and what was refused, with the names of fields
 });
 
 it('an event of a form service that is no submission: what to do', async () => {
-  const service = await startIntake();
+  const service = await startService();
   const token = await issueToken(service.service.keys, {
     ...{ userId: 'boss', tokenId: 'web', scopes: ['leads:write'], source: { name: 'calendly', map: {} } },
     ...{ issuedAt: Date.now() - 1000, expiresAt: Date.now() + 3_600_000 },
@@ -174,7 +174,7 @@ it('an event of a form service that is no submission: what to do', async () => {
 });
 
 it('a sender: requests that end before their body has arrived', async () => {
-  const service = await startIntake();
+  const service = await startService();
   expect((await sendLeads(service, { firstName: 'Ada' }, { tokenId: 'web' })).status).toBe(201);
   const token = await tokenWith(service, 'boss', ['leads:write'], 'web');
   const head = `POST /leads HTTP/1.1\r\nhost: leadtap\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\n`;
@@ -203,7 +203,7 @@ it('a sender: requests that end before their body has arrived', async () => {
 
 it('a sender: leads that are sent again are updates, which are not counted, and end a failure', async () => {
   const clock = manualClock();
-  const service = await startIntake({ clock });
+  const service = await startService({ clock });
   const send = async (status: number, ...leads: readonly object[]) => {
     clock.advance(1000);
     const answer = await sendLeads(service, leads, { tokenId: 'web' });
@@ -260,7 +260,7 @@ it('what a receiver answered and was not written before an erasure is not writte
 
 it('a user of another company does not see what was before, nor a count of it', async () => {
   const clock = manualClock();
-  const service = await startIntake({ clock });
+  const service = await startService({ clock });
   const send = async () => {
     await sendLeads(service, [{ nickname: 'x' }], { userId: 'north-lead', tokenId: 'web' });
     await service.service.senders?.flush();

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { sendLeads, startIntake } from '../../../testing/harness/intake.ts';
+import { sendLeads } from '../../../testing/harness/intake.ts';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { startService } from '../../../testing/harness/service.ts';
 import { startReceiver } from '../../../testing/integrations/hook-receiver.ts';
@@ -153,12 +153,11 @@ test('what a receiver answered is shown on one line of the terminal', async () =
 });
 
 test('senders log', async () => {
-  const service = await startIntake();
+  const service = await startService();
   await sendLeads(service, [{ firstName: 'Ada' }, { firstName: 'Grace' }], { tokenId: 'web' });
   await sendLeads(service, { nick: 'secret' }, { tokenId: 'web' });
   await service.service.senders?.flush();
-  const run = (command: string) =>
-    terminal().run(command, { env: { ...service.database.env, LEADTAP_INTAKE: 'on' } });
+  const run = (command: string) => terminal().run(command, { env: service.database.env });
   const { code, stdout, stderr } = await run('senders log web');
   expect({ code, lines: stdout.replaceAll(/^\S+Z /gm, '').split('\n') }).toEqual({
     code: 0,

@@ -28,7 +28,7 @@ test.each([
   ],
   [
     'LEADTAP_PUBLIC_URL',
-    { LEADTAP_PUBLIC_URL: 'https://leads.example.com', LEADTAP_INTAKE: 'on' },
+    { LEADTAP_PUBLIC_URL: 'https://leads.example.com' },
     'https://leads.example.com/',
     'leads:read leads:write',
   ],

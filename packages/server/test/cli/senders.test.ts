@@ -1,16 +1,17 @@
 import { expect, test } from 'vitest';
-import { sendLeads, startIntake } from '../../../testing/harness/intake.ts';
+import { sendLeads } from '../../../testing/harness/intake.ts';
+import { startService } from '../../../testing/harness/service.ts';
 import { terminal } from './terminal.ts';
 
 const LEAD = { firstName: 'Ada' };
 
 test('leadtap senders lists who sends, what was refused, and the state in words', async () => {
-  const service = await startIntake();
+  const service = await startService();
   const { store, database } = service;
   const run = async (command: string) => {
     await service.service.senders?.flush();
     await service.service.refusedLeads.flush();
-    return terminal().run(command, { env: { ...database.env, LEADTAP_INTAKE: 'on' } });
+    return terminal().run(command, { env: database.env });
   };
   expect(await run('senders')).toMatchObject({
     ...{ code: 0, stdout: '', stderr: 'No lead has come in over HTTP yet.\n' },

@@ -18,7 +18,7 @@ test('an empty environment gives a configuration that works on one machine', () 
     maxWaiting: 20_000,
     metricsAddress: { host: '127.0.0.1', port: 9464 },
     console: true,
-    intake: false,
+    intake: true,
     keepRefused: true,
     acceptsUrlTokens: false,
     timeZone: 'UTC',

@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
-import { startIntake, tokenWith } from '../../../testing/harness/intake.ts';
+import { tokenWith } from '../../../testing/harness/intake.ts';
+import { startService } from '../../../testing/harness/service.ts';
 
 it('lists and logs are answered while a write of leads still waits for the lock', async () => {
-  const test = await startIntake();
+  const test = await startService();
   const token = await tokenWith(test, 'boss', ['leads:read', 'leads:write'], 'of-boss');
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
   const send = async (path: string, body?: string): Promise<number> =>

@@ -3,7 +3,6 @@ import { LEADS_PATH } from '@leadtap/contract';
 import fc from 'fast-check';
 import { issueToken, type TokenScope } from 'leadtap';
 import { expect, inject, it } from 'vitest';
-import { INTAKE_ON, startIntake } from '../../../testing/harness/intake.ts';
 import { startService, type TestService } from '../../../testing/harness/service.ts';
 import { propertyRuns } from '../../../testing/vitest/nightly.ts';
 import { terminal } from '../cli/terminal.ts';
@@ -86,8 +85,8 @@ async function send(test: TestService, { token, body, status }: Attempt, enquiry
 }
 
 it('each enquiry is stored once, or kept, or was refused in a way that keeps nothing', async () => {
-  const first = await startIntake();
-  const instances = [first, await startService({ ...INTAKE_ON, beside: first })] as const;
+  const first = await startService();
+  const instances = [first, await startService({ beside: first })] as const;
   const shell = terminal();
   /** As if the time had passed after which it is written. */
   const write = () => Promise.all(instances.map(({ service }) => service.refusedLeads.flush()));

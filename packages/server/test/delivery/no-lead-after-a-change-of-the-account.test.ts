@@ -4,12 +4,12 @@ import {
   changeBehindPostgresWriter,
   changeBehindSqliteWriter,
 } from '../../../testing/delivery-trial/accounts/change-behind-writer.ts';
-import { startIntake } from '../../../testing/harness/intake.ts';
+import { startService } from '../../../testing/harness/service.ts';
 
 const SIZE = { races: 80, companies: 4 };
 
 it('no request returns or stores a lead that was committed after the change of its account', async () => {
-  const test = await startIntake({ organisation: organisationOf(SIZE) });
+  const test = await startService({ organisation: organisationOf(SIZE) });
   const { url } = test.database;
   const store = await test.database.openStore();
   onTestFinished(() => store.close());

@@ -1,6 +1,6 @@
 import { LEADS_PATH, NEW_LEADS_PATH } from '@leadtap/contract';
 import { describe, expect, it } from 'vitest';
-import { startIntake, tokenWith } from '../../../testing/harness/intake.ts';
+import { tokenWith } from '../../../testing/harness/intake.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
 import { sendRawOnce } from '../../../testing/harness/raw-http.ts';
 import { startService } from '../../../testing/harness/service.ts';
@@ -20,7 +20,7 @@ describe('408 request-timeout', () => {
   });
 
   it('answers half of the body of sent leads, and stores nothing', async () => {
-    const test = await startIntake(IMPATIENT);
+    const test = await startService(IMPATIENT);
     const token = await tokenWith(test, 'boss', ['leads:write']);
     const head = `POST ${LEADS_PATH} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n`;
     const text = `${head}Content-Type: application/json\r\nContent-Length: 20\r\n\r\n{"id":`;

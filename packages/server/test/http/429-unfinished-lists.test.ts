@@ -1,7 +1,8 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { deferred } from '../../../testing/harness/deferred.ts';
-import { startIntake, tokenWith } from '../../../testing/harness/intake.ts';
+import { tokenWith } from '../../../testing/harness/intake.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
+import { startService } from '../../../testing/harness/service.ts';
 
 it.each([
   '/automation/consumers',
@@ -9,7 +10,7 @@ it.each([
   '/automation/senders',
   '/automation/senders/none/log',
 ])('%s: two of a user run, eight wait, and the others are refused', async (path) => {
-  const test = await startIntake();
+  const test = await startService();
   const end = deferred();
   // Also if the test fails: the service waits for them.
   onTestFinished(() => end.resolve());

@@ -2,7 +2,7 @@ import { METHODS } from 'node:http';
 import type { ProblemCode } from '@leadtap/contract';
 import type { TokenScope } from 'leadtap';
 import { describe, expect, it, vi } from 'vitest';
-import { INTAKE_ON, tokenWith } from '../../../testing/harness/intake.ts';
+import { tokenWith } from '../../../testing/harness/intake.ts';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { issuedToken, ORGANISATION } from '../../../testing/harness/organisation.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
@@ -11,7 +11,7 @@ import { startService, type TestService } from '../../../testing/harness/service
 import { shareService } from '../../../testing/harness/shared-service.ts';
 import type { CallerEndpoint, Endpoint } from '../../src/http/endpoint.ts';
 
-const service = shareService(INTAKE_ON);
+const service = shareService();
 
 const rows = (): readonly Endpoint[] => service().service.endpoints;
 const callerRows = (): CallerEndpoint[] => rows().flatMap((row) => ('callers' in row ? [row] : []));
@@ -129,7 +129,7 @@ describe('every endpoint that needs a token', () => {
 
   it('refuses expired and revoked tokens, and removed users, from the next request on', async () => {
     const clock = manualClock();
-    const test = await startService({ ...INTAKE_ON, clock });
+    const test = await startService({ clock });
     for (const row of callerRows()) {
       const codeOf = async (token: string) => {
         const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
@@ -159,7 +159,7 @@ describe('every endpoint that needs a token', () => {
   it('counts failed tokens by address, together with the others', async () => {
     const quota = callerRows().length;
     const failedTokenPolicies = [{ name: 'failed-tokens', quota, windowS: 60 }];
-    const test = await startService({ ...INTAKE_ON, limits: { failedTokenPolicies } });
+    const test = await startService({ limits: { failedTokenPolicies } });
     const guess = async (row: Endpoint) => {
       const init = { method: methodOf(row), headers: { authorization: 'Bearer guess' } };
       return (await fetch(`${test.url}${targetOf(row)}`, init)).status;
@@ -171,7 +171,7 @@ describe('every endpoint that needs a token', () => {
 
   it('answers 503 with Retry-After if the account cannot be read', async () => {
     for (const row of callerRows()) {
-      const test = await startService(INTAKE_ON);
+      const test = await startService();
       const authorization = `Bearer ${await test.token('boss', { scopes: [row.callers.scope] })}`;
       const init = { method: methodOf(row), headers: { authorization, 'content-type': 'application/json' } };
       await test.store.close();
@@ -260,7 +260,7 @@ describe('every endpoint', () => {
   it('writes one log line, with its route', async () => {
     const lines: Record<string, unknown>[] = [];
     const logTo = { write: (line: string) => void lines.push(JSON.parse(line)) };
-    const test = await startService({ ...INTAKE_ON, logTo });
+    const test = await startService({ logTo });
     for (const [index, row] of reachable().entries()) {
       const headers = { 'x-request-id': `request-${index}` };
       const init = { method: methodOf(row), headers };
@@ -279,7 +279,7 @@ describe('every endpoint', () => {
 const encodeByte = (letter: string): string => `%${letter.charCodeAt(0).toString(16)}`;
 
 it.each([
-  ['POST', '/leads', 'LEADTAP_INTAKE', '`LEADTAP_INTAKE=on`'],
+  ['POST', '/leads', 'LEADTAP_INTAKE', '`LEADTAP_INTAKE=off`'],
   ['GET', '/automation/consumers', 'LEADTAP_CONSUMERS', '`LEADTAP_CONSUMERS=off`'],
   ['POST', '/automation/hooks', 'LEADTAP_HOOKS', '`LEADTAP_HOOKS=off`'],
   ['DELETE', '/automation/hooks/x', 'LEADTAP_HOOKS', '`LEADTAP_HOOKS=off`'],

@@ -1,7 +1,8 @@
 import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
 import { deferred } from '../../../testing/harness/deferred.ts';
-import { startIntake, tokenWith } from '../../../testing/harness/intake.ts';
+import { tokenWith } from '../../../testing/harness/intake.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
+import { startService } from '../../../testing/harness/service.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -9,7 +10,7 @@ afterEach(() => {
 
 /** Lists and logs of `boss` that wait until `end`: some are running, the others wait for them. */
 async function startLists(path: string, count: number) {
-  const test = await startIntake();
+  const test = await startService();
   const end = deferred();
   onTestFinished(() => end.resolve());
   const block = async () => {

@@ -3,7 +3,6 @@ import { issueToken, type TokenScope } from 'leadtap';
 import { describe, expect, it } from 'vitest';
 import type { Operation, Parameter } from '../../../contract/src/openapi-types.ts';
 import { published } from '../../../contract/test/published-document.ts';
-import { INTAKE_ON } from '../../../testing/harness/intake.ts';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { issuedToken } from '../../../testing/harness/organisation.ts';
 import { startService, type TestService } from '../../../testing/harness/service.ts';
@@ -94,7 +93,7 @@ const codesOf = ({ responses }: Operation): string[] =>
 
 describe('openapi.json promises the problems that an operation can answer, and no others', () => {
   it.each(operations.filter(({ method }) => method !== 'HEAD'))('$operationId', async (operation) => {
-    const test = await startService({ ...INTAKE_ON, clock: manualClock() });
+    const test = await startService({ clock: manualClock() });
     const own = await test.token('boss', { scopes: BOTH });
     const { id } = await subscribe(test, own, `${ZAPIER_URL}own`);
     const answered: string[] = [];

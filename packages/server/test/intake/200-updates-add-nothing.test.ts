@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { acknowledgementOf, sendLeads, startIntake } from '../../../testing/harness/intake.ts';
+import { acknowledgementOf, sendLeads } from '../../../testing/harness/intake.ts';
+import { startService } from '../../../testing/harness/service.ts';
 
 describe('200: only updates', () => {
   it('keeps createdAt and the trigger id, and the fields that were left out', async () => {
-    const test = await startIntake();
+    const test = await startService();
     await sendLeads(test, { id: 'a', firstName: 'Ada', lastName: 'Byron', phone1: '1' });
     const [before] = await test.leads('boss');
     const answer = await sendLeads(test, { id: 'a', lastName: 'Lovelace', phone1: null });
@@ -24,7 +25,7 @@ describe('200: only updates', () => {
   });
 
   it('does not deliver the lead again', async () => {
-    const test = await startIntake();
+    const test = await startService();
     await sendLeads(test, { id: 'a', firstName: 'Ada' });
     const [{ createdAt } = { createdAt: '' }] = await test.leads('boss');
     await sendLeads(test, [{ id: 'a', firstName: 'Ada' }]);
@@ -32,7 +33,7 @@ describe('200: only updates', () => {
   });
 
   it('is another lead in another company', async () => {
-    const test = await startIntake();
+    const test = await startService();
     await sendLeads(test, { id: 'a', firstName: 'Ada' });
     expect((await sendLeads(test, { id: 'a', firstName: 'Eve' }, { userId: 'rival' })).status).toBe(201);
     expect((await test.leads('boss')).map(({ firstName }) => firstName)).toEqual(['Ada']);

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { acknowledgementOf, sendBody, sendLeads, startIntake } from '../../../testing/harness/intake.ts';
+import { acknowledgementOf, sendBody, sendLeads } from '../../../testing/harness/intake.ts';
+import { startService } from '../../../testing/harness/service.ts';
 
 describe('POST {base_url}/leads', () => {
   it('adds one lead, which the next poll returns', async () => {
-    const test = await startIntake();
+    const test = await startService();
     const answer = await sendLeads(test, { id: 'lead-1', firstName: 'Ada', email: 'ada@example.com' });
     expect(answer.status).toBe(201);
     expect(Object.fromEntries(answer.headers)).toMatchObject({
@@ -22,7 +23,7 @@ describe('POST {base_url}/leads', () => {
   });
 
   it('adds an array in its order, and makes ids for leads without one', async () => {
-    const test = await startIntake();
+    const test = await startService();
     const answer = await sendLeads(test, [
       { firstName: 'Ada' },
       { firstName: 'Grace' },
@@ -36,7 +37,7 @@ describe('POST {base_url}/leads', () => {
   });
 
   it('accepts every field of an import', async () => {
-    const test = await startIntake();
+    const test = await startService();
     const lead = {
       companyId: 'acme',
       branchId: 'north',
@@ -69,7 +70,7 @@ describe('POST {base_url}/leads', () => {
   });
 
   it('accepts 1,000 leads in one request', async () => {
-    const test = await startIntake();
+    const test = await startService();
     const leads = Array.from({ length: 1000 }, (_, index) => ({ id: `lead-${index}`, firstName: 'Ada' }));
     const answer = await sendLeads(test, leads);
     expect(answer.status).toBe(201);
@@ -79,7 +80,7 @@ describe('POST {base_url}/leads', () => {
   });
 
   it('is 201 if only one of the leads is new', async () => {
-    const test = await startIntake();
+    const test = await startService();
     await test.add({ id: 'old' });
     const answer = await sendLeads(test, [
       { id: 'old', firstName: 'Ada' },
@@ -90,19 +91,19 @@ describe('POST {base_url}/leads', () => {
   });
 
   it('ignores a byte order mark', async () => {
-    const test = await startIntake();
+    const test = await startService();
     expect((await sendBody(test, '\ufeff{"firstName":"Ada"}')).status).toBe(201);
   });
 
   it('needs no plan, and is below the base path', async () => {
-    const test = await startIntake({ env: { LEADTAP_BASE_PATH: '/api' } });
+    const test = await startService({ env: { LEADTAP_BASE_PATH: '/api' } });
     expect(test.url).toMatch(/\/api$/);
     expect((await sendLeads(test, { id: 'a', firstName: 'Ada' }, { userId: 'starter' })).status).toBe(201);
     expect((await test.leads('boss')).map(({ id }) => id)).toEqual(['a']);
   });
 
   it('works with other spellings of the path', async () => {
-    const test = await startIntake();
+    const test = await startService();
     const url = `${test.url}/%6ceads?x=1`;
     const authorization = `Bearer ${await test.token('boss')}`;
     const answer = await fetch(url, { method: 'POST', headers: { authorization }, body: '{}' });

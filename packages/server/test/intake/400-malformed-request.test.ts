@@ -3,12 +3,12 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { PROBLEMS } from '@leadtap/contract';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { INTAKE_ON, sendBody, sendLeads, tokenWith } from '../../../testing/harness/intake.ts';
+import { sendBody, sendLeads, tokenWith } from '../../../testing/harness/intake.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
 import { requestText, sendRawOnce } from '../../../testing/harness/raw-http.ts';
 import { shareService } from '../../../testing/harness/shared-service.ts';
 
-const service = shareService(INTAKE_ON);
+const service = shareService();
 
 describe('400 malformed-request', () => {
   it.each([

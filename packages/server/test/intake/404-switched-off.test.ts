@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { startIntake } from '../../../testing/harness/intake.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
 import { startService } from '../../../testing/harness/service.ts';
 
@@ -9,13 +8,14 @@ const pathsOf = async (url: string): Promise<string[]> => {
 };
 
 describe('404', () => {
-  it('openapi.json has it only if it is switched on', async () => {
-    expect(await pathsOf((await startIntake()).url)).toContain('/leads');
-    expect(await pathsOf((await startService()).url)).not.toContain('/leads');
+  it('openapi.json has it unless it is switched off', async () => {
+    expect(await pathsOf((await startService()).url)).toContain('/leads');
+    const off = await startService({ env: { LEADTAP_INTAKE: 'off' } });
+    expect(await pathsOf(off.url)).not.toContain('/leads');
   });
 
   it('no-such-resource with a slash at the end: the message has the address without it', async () => {
-    const { url } = await startIntake({ env: { LEADTAP_BASE_PATH: '/api' } });
+    const { url } = await startService({ env: { LEADTAP_BASE_PATH: '/api' } });
     const { detail } = await expectProblem(
       await fetch(`${url}/leads/?access_token=x`, { method: 'POST', body: '{}' }),
       'no-such-resource',
@@ -24,7 +24,7 @@ describe('404', () => {
   });
 
   it('no-such-resource outside of the base path, and below the path', async () => {
-    const test = await startIntake({ env: { LEADTAP_BASE_PATH: '/api' } });
+    const test = await startService({ env: { LEADTAP_BASE_PATH: '/api' } });
     const origin = new URL(test.url).origin;
     for (const url of [`${origin}/leads`, `${test.url}/leads/1`, `${test.url}/leadsx`])
       await expectProblem(await fetch(url, { method: 'POST', body: '{}' }), 'no-such-resource');

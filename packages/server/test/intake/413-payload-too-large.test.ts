@@ -1,12 +1,12 @@
 import { request } from 'node:http';
 import { MAX_INTAKE_BYTES } from '@leadtap/contract';
 import { describe, expect, it } from 'vitest';
-import { INTAKE_ON, sendBody, sendLeads, tokenWith } from '../../../testing/harness/intake.ts';
+import { sendBody, sendLeads, tokenWith } from '../../../testing/harness/intake.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
 import { answersOn, openSocket, readToEnd, requestText } from '../../../testing/harness/raw-http.ts';
 import { shareService } from '../../../testing/harness/shared-service.ts';
 
-const service = shareService(INTAKE_ON);
+const service = shareService();
 
 /** JSON of exactly this many bytes: one lead, and spaces. */
 const jsonOf = (bytes: number) => '{"firstName":"Ada"}'.padEnd(bytes, ' ');

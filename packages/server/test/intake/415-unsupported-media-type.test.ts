@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { INTAKE_ON, sendBody } from '../../../testing/harness/intake.ts';
+import { sendBody } from '../../../testing/harness/intake.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
 import { shareService } from '../../../testing/harness/shared-service.ts';
 
-const service = shareService(INTAKE_ON);
+const service = shareService();
 
 it.each([
   [{ 'content-type': '' }],

@@ -1,17 +1,11 @@
 import type { LeadError, Problem } from '@leadtap/contract';
 import { describe, expect, it } from 'vitest';
-import {
-  INTAKE_ON,
-  type SendOptions,
-  sendBody,
-  sendForm,
-  sendLeads,
-} from '../../../testing/harness/intake.ts';
+import { type SendOptions, sendBody, sendForm, sendLeads } from '../../../testing/harness/intake.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
 import { shareService } from '../../../testing/harness/shared-service.ts';
 import { parseLead } from '../../src/leads/parse-lead.ts';
 
-const service = shareService(INTAKE_ON);
+const service = shareService();
 
 async function errorsOf(answer: Response): Promise<Problem['errors']> {
   expect(answer.headers.get('ratelimit')).toMatch(/^"intake";/);

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { sendForm, sendLeads, startIntake } from '../../../testing/harness/intake.ts';
+import { sendForm, sendLeads } from '../../../testing/harness/intake.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
+import { startService } from '../../../testing/harness/service.ts';
 import { shareService } from '../../../testing/harness/shared-service.ts';
 
-const service = shareService({ env: { LEADTAP_INTAKE: 'on' } });
+const service = shareService();
 
 const NO_CONTENT = /^has no content; give at least a name, /;
 
@@ -50,7 +51,7 @@ it.each([
 });
 
 it('a lead that exists is updated by its status or place alone', async () => {
-  const test = await startIntake();
+  const test = await startService();
   await sendLeads(test, { id: 'a', firstName: 'Ada' });
   const answer = await sendLeads(test, { id: 'a', statusValue: 'WON', branchId: 'north', email: '' });
   expect(answer.status).toBe(200);

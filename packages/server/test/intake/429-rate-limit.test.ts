@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { sendLeads, startIntake } from '../../../testing/harness/intake.ts';
+import { sendLeads } from '../../../testing/harness/intake.ts';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
 import { makeTestRedis } from '../../../testing/harness/redis.ts';
-import type { TestService } from '../../../testing/harness/service.ts';
+import { startService, type TestService } from '../../../testing/harness/service.ts';
 
 async function useUp({ limiters }: TestService, userId: string, left: number): Promise<void> {
   for (let remaining = Number.POSITIVE_INFINITY; remaining > left; )
@@ -13,7 +13,7 @@ async function useUp({ limiters }: TestService, userId: string, left: number): P
 describe('429: requests that send leads', () => {
   it('are limited to 600 a minute for each user, over all tokens', async () => {
     const clock = manualClock();
-    const test = await startIntake({ clock });
+    const test = await startService({ clock });
     await useUp(test, 'boss', 1);
     const last = await sendLeads(test, { id: 'last', firstName: 'Ada' });
     expect(last.status).toBe(201);
@@ -36,7 +36,7 @@ describe('429: requests that send leads', () => {
   it('the leads of a user are limited, too: before the body is read if none is left', async () => {
     const clock = manualClock();
     const limits = { intakeLeadPolicies: [{ name: 'intake-leads', quota: 5, windowS: 60 }] };
-    const test = await startIntake({ clock, limits });
+    const test = await startService({ clock, limits });
     const three = (n: number) => [1, 2, 3].map((i) => ({ id: `${n}-${i}`, firstName: 'Ada' }));
     const first = await sendLeads(test, three(1));
     expect(first.status).toBe(201);
@@ -60,7 +60,7 @@ describe('429: requests that send leads', () => {
   });
 
   it('polls are not counted, and are not limited by it', async () => {
-    const test = await startIntake({ clock: manualClock() });
+    const test = await startService({ clock: manualClock() });
     await useUp(test, 'boss', 0);
     const poll = await test.poll('boss');
     expect(poll.status).toBe(200);
@@ -70,7 +70,7 @@ describe('429: requests that send leads', () => {
   });
 
   it('a request that is rejected later counts, one that gets 429 does not', async () => {
-    const test = await startIntake({
+    const test = await startService({
       clock: manualClock(),
       limits: { intakePolicies: [{ name: 'intake', quota: 2, windowS: 60 }] },
     });
@@ -85,8 +85,8 @@ describe('429: requests that send leads', () => {
   it('instances share the limit over Redis, apart from that of polls', async () => {
     const { env } = await makeTestRedis();
     const limits = { intakePolicies: [{ name: 'intake', quota: 2, windowS: 60 }] };
-    const one = await startIntake({ env, limits });
-    const other = await startIntake({ env, limits, beside: one });
+    const one = await startService({ env, limits });
+    const other = await startService({ env, limits, beside: one });
     expect((await sendLeads(one, { id: 'a', firstName: 'Ada' })).headers.get('ratelimit')).toMatch(
       /^"intake";r=1;/,
     );

@@ -1,8 +1,9 @@
 import { StoreUnavailableError } from 'leadtap';
 import { describe, expect, it, vi } from 'vitest';
 import { beforeQuestion } from '../../../testing/harness/before-question.ts';
-import { acknowledgementOf, sendLeads, startIntake } from '../../../testing/harness/intake.ts';
+import { acknowledgementOf, sendLeads } from '../../../testing/harness/intake.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
+import { startService } from '../../../testing/harness/service.ts';
 
 const UNREACHABLE = new StoreUnavailableError('/var/lib/leads.db is locked by process 7');
 
@@ -18,13 +19,13 @@ async function expectUnavailable(answer: Response): Promise<void> {
 
 describe('503 unavailable', () => {
   it('the user cannot be read', async () => {
-    const test = await startIntake();
+    const test = await startService();
     beforeQuestion(test.store, 'revalidate', () => Promise.reject(UNREACHABLE));
     await expectUnavailable(await sendLeads(test, { firstName: 'Ada' }));
   });
 
   it.each(['writeAllLeads', 'findPlacementProblems'] as const)('%s fails', async (method) => {
-    const test = await startIntake();
+    const test = await startService();
     vi.spyOn(test.store, method).mockRejectedValueOnce(UNREACHABLE);
     const lead = method === 'writeAllLeads' ? { id: 'a', firstName: 'Ada' } : { id: 'a', email: 'wrong' };
     await expectUnavailable(await sendLeads(test, lead));
@@ -33,14 +34,14 @@ describe('503 unavailable', () => {
   });
 
   it('the database is closed', async () => {
-    const test = await startIntake();
+    const test = await startService();
     await test.store.close();
     test.store.close = async () => undefined;
     await expectUnavailable(await sendLeads(test, { firstName: 'Ada' }));
   });
 
   it('the answer of the commit was lost: the same request again adds nothing', async () => {
-    const test = await startIntake();
+    const test = await startService();
     const { writeAllLeads } = test.store;
     vi.spyOn(test.store, 'writeAllLeads').mockImplementationOnce(async (...args) => {
       await writeAllLeads.apply(test.store, args);
@@ -59,7 +60,7 @@ describe('503 unavailable', () => {
   });
 
   it('any other error is a 500 without details', async () => {
-    const test = await startIntake();
+    const test = await startService();
     vi.spyOn(test.store, 'writeAllLeads').mockRejectedValueOnce(new Error('the disk is on fire'));
     const problem = await expectProblem(await sendLeads(test, { firstName: 'Ada' }), 'internal-error');
     expect(JSON.stringify(problem)).not.toContain('fire');
@@ -67,7 +68,7 @@ describe('503 unavailable', () => {
 });
 
 it('a request waits for a writer that holds the lock', async () => {
-  const test = await startIntake();
+  const test = await startService();
   // Cached, so that the next request only writes.
   await sendLeads(test, { id: 'first', firstName: 'Ada' });
   const release = await test.database.holdLock('acme');

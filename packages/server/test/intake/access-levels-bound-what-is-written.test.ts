@@ -2,12 +2,11 @@ import { NEW_LEADS_PATH } from '@leadtap/contract';
 import fc from 'fast-check';
 import type { LeadRecord, LeadScope } from 'leadtap';
 import { describe, expect, it } from 'vitest';
-import { INTAKE_ON, sendLeads, tokenWith } from '../../../testing/harness/intake.ts';
+import { sendLeads, tokenWith } from '../../../testing/harness/intake.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
 import { shareService } from '../../../testing/harness/shared-service.ts';
 
 const service = shareService({
-  ...INTAKE_ON,
   limits: {
     userPolicies: [{ name: 'minute', quota: 1_000_000, windowS: 60 }],
     intakePolicies: [{ name: 'intake', quota: 1_000_000, windowS: 60 }],

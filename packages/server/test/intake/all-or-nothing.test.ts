@@ -1,7 +1,8 @@
 import type { Lead } from '@leadtap/contract';
 import { describe, expect, it } from 'vitest';
-import { sendLeads, startIntake } from '../../../testing/harness/intake.ts';
+import { sendLeads } from '../../../testing/harness/intake.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
+import { startService } from '../../../testing/harness/service.ts';
 
 describe('all or nothing', () => {
   it.each([
@@ -9,7 +10,7 @@ describe('all or nothing', () => {
     ['a place', { branchId: 'west' }],
     ['a status', { statusValue: 'UNKNOWN' }],
   ])('one lead with an error in %s: no lead is added, none is updated', async (_what, wrong) => {
-    const test = await startIntake();
+    const test = await startService();
     await sendLeads(test, { id: 'old', firstName: 'Ada' });
     const before = await test.leads('boss');
     const answer = await sendLeads(test, [
@@ -22,7 +23,7 @@ describe('all or nothing', () => {
   });
 
   it('a lead that violates a constraint of the operator: 422 names the lead and the constraint, others are added', async () => {
-    const test = await startIntake();
+    const test = await startService();
     await sendLeads(test, { id: 'old', email: 'ada@example.com' });
     await test.database.addCheck('no_test_mail', "email <> 'x@test.com'");
     const before = await test.leads('boss');
@@ -47,7 +48,7 @@ describe('all or nothing', () => {
   });
 
   it('a rejected request uses no stamp: the next lead follows the last one', async () => {
-    const test = await startIntake();
+    const test = await startService();
     await sendLeads(test, [
       { id: 'a', firstName: 'Ada' },
       { id: 'b', branchId: 'west' },
@@ -57,7 +58,7 @@ describe('all or nothing', () => {
   });
 
   it('polls see all leads of a request at once, or none of them', async () => {
-    const test = await startIntake({
+    const test = await startService({
       limits: { userPolicies: [{ name: 'minute', quota: 100_000, windowS: 60 }] },
     });
     const SIZE = 6;

@@ -62,7 +62,7 @@ const bodyOf = (name: string, shape: Shape): string => {
   return shape === 'malformed' ? body.slice(0, -1) : body;
 };
 
-const service = shareService({ env: { LEADTAP_INTAKE: 'on', LEADTAP_TRUST_PROXY: '1' } });
+const service = shareService({ env: { LEADTAP_TRUST_PROXY: '1' } });
 let addresses = 0;
 
 class Run {

@@ -1,10 +1,11 @@
 import { issueToken } from 'leadtap';
 import { expect, it } from 'vitest';
-import { sendBody, sendForm, startIntake } from '../../../testing/harness/intake.ts';
+import { sendBody, sendForm } from '../../../testing/harness/intake.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
+import { startService } from '../../../testing/harness/service.ts';
 
 it('a form is one lead, with custom fields by their names', async () => {
-  const test = await startIntake();
+  const test = await startService();
   const answer = await sendForm(test, {
     id: 'form-1',
     firstName: 'Zoë & Söhne',
@@ -31,7 +32,7 @@ it('a form is one lead, with custom fields by their names', async () => {
 });
 
 it('a time without an offset is in LEADTAP_TIME_ZONE, unless the token has a time zone', async () => {
-  const test = await startIntake({ env: { LEADTAP_TIME_ZONE: 'Europe/Paris' } });
+  const test = await startService({ env: { LEADTAP_TIME_ZONE: 'Europe/Paris' } });
   const send = async (appointmentDateTime: string, timeZone?: string, source?: string) => {
     const token = await issueToken(test.service.keys, {
       ...{ userId: 'boss', tokenId: 'a', issuedAt: Date.now() - 1000, expiresAt: Date.now() + 3_600_000 },
@@ -59,7 +60,7 @@ it('a time without an offset is in LEADTAP_TIME_ZONE, unless the token has a tim
 });
 
 it('empty fields count as absent, also in an update', async () => {
-  const test = await startIntake();
+  const test = await startService();
   const empty = 'companyId=&branchId=&departmentId=&email=&sameDay=&images=&customFields.source=&lastName';
   const first = await sendForm(test, `id=a&firstName=Ada&${empty}`, { userId: 'seller' });
   expect(first.status).toBe(201);
@@ -68,7 +69,7 @@ it('empty fields count as absent, also in an update', async () => {
 });
 
 it('plus signs and percent-encoding are decoded', async () => {
-  const test = await startIntake();
+  const test = await startService();
   await sendForm(test, { fullName: 'Ada Lovelace', phone1: '+44 1', address: 'a=b&c%20d' });
   expect((await test.leads('boss'))[0]).toMatchObject({
     fullName: 'Ada Lovelace',
@@ -84,7 +85,7 @@ const part = (name: string, value: string) =>
 const END = `--${BOUNDARY}--\r\n`;
 
 it('a multipart form is one lead, without its files', async () => {
-  const test = await startIntake();
+  const test = await startService();
   const form = new FormData();
   form.set('fullName', 'Zoë & Söhne');
   form.set('phone1', '+44 1');
@@ -110,13 +111,13 @@ it.each([
   ['has too many parts', part('a', '').repeat(1001) + END, /more than 1,000 fields/],
   ['has long heads', part(`a${'%22'.repeat(50_000)}`, '') + END, /names of the fields/],
 ])('400 for a multipart form that %s', async (_what, body, expected) => {
-  const test = await startIntake();
+  const test = await startService();
   const { detail } = await expectProblem(await sendBody(test, body, MULTIPART), 'malformed-request');
   expect(detail).toMatch(expected);
 });
 
 it('400 for a form with a name of more than 10,000 characters', async () => {
-  const test = await startIntake();
+  const test = await startService();
   const answer = await sendForm(test, `${'a'.repeat(10_001)}=1`);
   const { detail } = await expectProblem(answer, 'malformed-request');
   expect(detail).toMatch(/names of the fields/);

@@ -2,7 +2,8 @@
 import { Client } from 'pg';
 import { expect, inject, it } from 'vitest';
 import type { TestDatabase } from '../../../testing/harness/database.ts';
-import { sendLeads, startIntake } from '../../../testing/harness/intake.ts';
+import { sendLeads } from '../../../testing/harness/intake.ts';
+import { startService } from '../../../testing/harness/service.ts';
 import { Connection } from '../../src/store/sqlite/connection.ts';
 
 /** From now on every statement succeeds, and the commit of a transaction that adds leads fails. */
@@ -30,7 +31,7 @@ function failSqliteCommits(url: string): void {
 }
 
 it('a request whose commit fails is not acknowledged, and neither are those that share the commit', async () => {
-  const test = await startIntake();
+  const test = await startService();
   await failCommits(test.database);
   const ids = ['a', 'b', 'c', 'd'];
   const answers = await Promise.all(ids.map((id) => sendLeads(test, { id, firstName: 'Ada' })));

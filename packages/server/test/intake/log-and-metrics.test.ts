@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import { sendBody, sendForm, sendLeads, startIntake, tokenWith } from '../../../testing/harness/intake.ts';
+import { sendBody, sendForm, sendLeads, tokenWith } from '../../../testing/harness/intake.ts';
+import { startService } from '../../../testing/harness/service.ts';
 
 const PERSON = {
   id: 'lead-4711',
@@ -12,7 +13,7 @@ const PERSON = {
 describe('requests that send leads', () => {
   it('have one log line each, without personal data', async () => {
     const texts: string[] = [];
-    const test = await startIntake({ logTo: { write: (text) => void texts.push(text) } });
+    const test = await startService({ logTo: { write: (text) => void texts.push(text) } });
     const token = await tokenWith(test, 'boss', ['leads:write']);
     const headers = { authorization: `Bearer ${token}`, 'idempotency-key': 'key-of-wilhelmina' };
     await sendLeads(test, [PERSON, { firstName: 'Wilhelmina' }], { headers });
@@ -52,7 +53,7 @@ describe('requests that send leads', () => {
   });
 
   it('are counted by status, and their leads by result', async () => {
-    const test = await startIntake({
+    const test = await startService({
       limits: { intakePolicies: [{ name: 'intake', quota: 4, windowS: 60 }] },
     });
     await sendLeads(test, [

@@ -4,16 +4,15 @@ import { connect } from 'node:net';
 import { LEADS_PATH } from '@leadtap/contract';
 import { issueToken, type TokenScope } from 'leadtap';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { sendBody, sendLeads, startIntake } from '../../../testing/harness/intake.ts';
+import { sendBody, sendLeads } from '../../../testing/harness/intake.ts';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { issuedToken } from '../../../testing/harness/organisation.ts';
-import type { TestService } from '../../../testing/harness/service.ts';
+import { startService, type TestService } from '../../../testing/harness/service.ts';
 import { shareService } from '../../../testing/harness/shared-service.ts';
 import { KEPT_DETAIL } from '../../src/intake/refused-leads.ts';
 import { makeKey, sign, startIdentityProvider } from '../tokens/support/identity-provider.ts';
 
 const DAY_MS = 86_400_000;
-const INTAKE = { env: { LEADTAP_INTAKE: 'on' } };
 
 interface Token {
   readonly userId?: string;
@@ -161,7 +160,7 @@ const REQUESTS: readonly Request[] = [
 ];
 
 describe('a refused request', () => {
-  const service = shareService(INTAKE);
+  const service = shareService();
 
   it.each(REQUESTS)('%s', async (_name, token, body, headers, outcome, isKept) => {
     const tokenId = randomUUID();
@@ -229,7 +228,7 @@ describe('a refused request', () => {
 it('an expired token of an identity provider is kept, and a forged or revoked one is not', async () => {
   const [key, other] = [await makeKey('ES256', 'a'), await makeKey('ES256', 'a')];
   const provider = await startIdentityProvider(key);
-  const test = await startIntake({ env: provider.env });
+  const test = await startService({ env: provider.env });
   const exp = Math.floor(Date.now() / 1000) - 60;
   const claims = { exp, scope: 'leads:write' };
   const answers = [];
@@ -262,8 +261,8 @@ describe('a request that is sent again', () => {
     });
 
   it('counts up, and goes when the same body is accepted, on any instance', async () => {
-    const test = await startIntake();
-    const other = await startIntake({ beside: test });
+    const test = await startService();
+    const other = await startService({ beside: test });
     const PLACE = '{"firstName":"Ada","branchId":"new"}';
     for (const instance of [test, other, test]) expect((await send(instance, PLACE)).status).toBe(422);
     expect((await send(test, PLACE, undefined, 'second form', 'seller')).status).toBe(422);
@@ -276,14 +275,14 @@ describe('a request that is sent again', () => {
   });
 
   it('stays if another body is accepted, also with the same key: it may be of another person', async () => {
-    const test = await startIntake();
+    const test = await startService();
     expect((await send(test, INVALID, 'form 7')).status).toBe(422);
     expect((await send(test, CORRECTED, 'form 7')).status).toBe(201);
     expect(await leftOf(test)).toHaveLength(1);
   });
 
   it('stays if its key was used for another body, also when that one is sent again', async () => {
-    const test = await startIntake();
+    const test = await startService();
     expect((await send(test, VALID, 'key')).status).toBe(201);
     expect((await send(test, '{"firstName":"Other"}', 'key')).status).toBe(422);
     expect((await send(test, VALID, 'key')).status).toBe(201);
@@ -291,7 +290,7 @@ describe('a request that is sent again', () => {
   });
 
   it('stays if it was refused after it was accepted', async () => {
-    const test = await startIntake();
+    const test = await startService();
     const token = await issue(test, { tokenId: 'old', endedMs: 1000 });
     await post(test, token, VALID);
     await sendBody(test, VALID);
@@ -303,7 +302,7 @@ describe('a request that is sent again', () => {
 });
 
 it('LEADTAP_KEEP_REFUSED=off keeps none', async () => {
-  const test = await startIntake({ env: { LEADTAP_KEEP_REFUSED: 'off' } });
+  const test = await startService({ env: { LEADTAP_KEEP_REFUSED: 'off' } });
   expect(await post(test, await issue(test, {}), INVALID)).toMatchObject({ status: 422, saysKept: false });
   expect(await post(test, await issue(test, { endedMs: 1000 }), VALID)).toMatchObject({ saysKept: false });
   expect(await keptOf(test)).toEqual([]);
@@ -312,7 +311,7 @@ it('LEADTAP_KEEP_REFUSED=off keeps none', async () => {
 describe('an expired token', () => {
   it('is kept 600 times a minute, and uses up nothing of a good one', async () => {
     const clock = manualClock();
-    const test = await startIntake({ clock, env: { LEADTAP_TRUST_PROXY: '1' } });
+    const test = await startService({ clock, env: { LEADTAP_TRUST_PROXY: '1' } });
     const token = await test.token('boss', { tokenId: 'old', scopes: ['leads:write'], expiresInMs: -1000 });
     // From many addresses, because tokens that were refused are limited by address.
     let sent = 0;
@@ -339,7 +338,7 @@ describe('an expired token', () => {
   });
 
   it('has 8 unfinished uploads at most, which are not those of a good one', async () => {
-    const test = await startIntake();
+    const test = await startService();
     const { hostname, port } = new URL(test.url);
     const open = async (token: string): Promise<string> => {
       const socket = connect(Number(port), hostname);

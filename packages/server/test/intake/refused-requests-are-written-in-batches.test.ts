@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it, vi } from 'vitest';
 import { deferred } from '../../../testing/harness/deferred.ts';
-import { sendBody, startIntake } from '../../../testing/harness/intake.ts';
+import { sendBody } from '../../../testing/harness/intake.ts';
+import { startService } from '../../../testing/harness/service.ts';
 import { ProblemError } from '../../src/http/problems.ts';
 import { KEPT_DETAIL, RefusedLeadRecorder } from '../../src/intake/refused-leads.ts';
 import type { RefusedLeadStore, RefusedLeadWithBody } from '../../src/intake/store.ts';
 
 it('the answer waits for the commit, and with a full queue it does not say that the request is kept', async () => {
-  const test = await startIntake();
+  const test = await startService();
   const { refusedLeads } = test.store;
   const blocked = deferred();
   const { record } = refusedLeads;
@@ -143,7 +144,7 @@ it('the end waits until what is queued can be written, and returns what is lost'
 
 it('what is lost at the stop is an error in the log, and counts as not kept', async () => {
   const lines: string[] = [];
-  const test = await startIntake({ logTo: { write: (line) => lines.push(line) } });
+  const test = await startService({ logTo: { write: (line) => lines.push(line) } });
   vi.spyOn(test.store.refusedLeads, 'record').mockRejectedValue(new Error('the disk is full'));
   const { refusedLeads } = test.service;
   const close = refusedLeads.close.bind(refusedLeads);
@@ -156,7 +157,7 @@ it('what is lost at the stop is an error in the log, and counts as not kept', as
     { lostRequests: 2, areCountsLost: false },
   ]);
   expect(lines.join('')).not.toContain('ada@');
-  const restarted = await startIntake({ beside: test });
+  const restarted = await startService({ beside: test });
   const [sender] = await restarted.store.senders.list({ limit: 9, now: Date.now() });
   expect(sender?.days).toEqual([[expect.any(String), 0, 2, 2]]);
   expect(await restarted.store.refusedLeads.list({ limit: 9 })).toEqual([]);

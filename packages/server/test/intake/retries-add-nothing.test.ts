@@ -1,7 +1,8 @@
 // @both-stores for each change
 import { describe, expect, it } from 'vitest';
-import { acknowledgementOf, sendForm, sendLeads, startIntake } from '../../../testing/harness/intake.ts';
+import { acknowledgementOf, sendForm, sendLeads } from '../../../testing/harness/intake.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
+import { startService } from '../../../testing/harness/service.ts';
 
 const withKey = (key: string, userId = 'boss', tokenId = `token-of-${userId}`) => ({
   ...{ userId, tokenId },
@@ -10,7 +11,7 @@ const withKey = (key: string, userId = 'boss', tokenId = `token-of-${userId}`) =
 
 describe('Idempotency-Key', () => {
   it('a repeated request adds nothing and gets the same ids', async () => {
-    const test = await startIntake();
+    const test = await startService();
     const leads = [{ firstName: 'Ada' }, { id: 'own', firstName: 'Grace' }, { firstName: 'Mary' }];
     const first = await sendLeads(test, leads, withKey('key-1'));
     const again = await sendLeads(test, leads, withKey('key-1'));
@@ -22,7 +23,7 @@ describe('Idempotency-Key', () => {
   });
 
   it('the id depends on token, key and index alone, and never changes', async () => {
-    const test = await startIntake();
+    const test = await startService();
     const { leads } = await acknowledgementOf(
       await sendLeads(test, [{ firstName: 'Ada' }, { firstName: 'Bo' }], withKey('key-1')),
     );
@@ -39,7 +40,7 @@ describe('Idempotency-Key', () => {
   });
 
   it('belongs to its token: two forms of a company that number their submissions lose nothing', async () => {
-    const test = await startIntake();
+    const test = await startService();
     for (const [user, token, firstName] of [
       ['boss', 'form-1', 'Ada'],
       ['boss', 'form-2', 'Bo'],
@@ -51,7 +52,7 @@ describe('Idempotency-Key', () => {
   });
 
   it.each(['x', '~ printable !', 'k'.repeat(255)])('%s is a key', async (key) => {
-    const test = await startIntake();
+    const test = await startService();
     const statuses = [];
     for (let i = 0; i < 2; i += 1)
       statuses.push((await sendLeads(test, { firstName: 'Ada' }, withKey(key))).status);
@@ -59,7 +60,7 @@ describe('Idempotency-Key', () => {
   });
 
   it('requests with the same key at the same time add one lead', async () => {
-    const test = await startIntake();
+    const test = await startService();
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => sendLeads(test, { firstName: 'Ada' }, withKey('same'))),
     );
@@ -72,7 +73,7 @@ describe('a key that comes again', () => {
   const ADA = [{ firstName: 'Ada' }, { id: 'own', firstName: 'Grace' }];
 
   it('with another body is 422 and changes nothing', async () => {
-    const test = await startIntake();
+    const test = await startService();
     await sendLeads(test, ADA, withKey('key'));
     const before = await test.leads('boss');
     const others = [
@@ -89,7 +90,7 @@ describe('a key that comes again', () => {
   });
 
   it('with the same body after the access level has changed is 422: the leads would be placed elsewhere', async () => {
-    const test = await startIntake();
+    const test = await startService();
     const own = [{ id: 'own', firstName: 'Ada' }];
     expect((await sendLeads(test, own, withKey('key'))).status).toBe(201);
     await test.store.updateUser('boss', { accessLevel: 'BRANCH', branchId: 'north' });
@@ -97,7 +98,7 @@ describe('a key that comes again', () => {
   });
 
   it('with the same body writes nothing, also after the leads were changed, erased or deleted', async () => {
-    const test = await startIntake();
+    const test = await startService();
     const first = await acknowledgementOf(await sendLeads(test, ADA, withKey('key')));
     const [derived] = first.leads;
     await sendLeads(test, { id: derived?.id, firstName: 'Augusta', phone1: '1' });
@@ -111,10 +112,10 @@ describe('a key that comes again', () => {
   });
 
   it('and whose derived id is that of a lead outside the access level is 422, and the message says so', async () => {
-    const first = await startIntake();
+    const first = await startService();
     const sent = await sendLeads(first, { firstName: 'Ada' }, withKey('key', 'seller'));
     const [derived] = (await acknowledgementOf(sent)).leads;
-    const test = await startIntake();
+    const test = await startService();
     await test.store.writeLeads([{ companyId: 'acme', id: derived?.id ?? '', fields: { firstName: 'Ada' } }]);
     const answer = await sendLeads(test, { firstName: 'Ada' }, withKey('key', 'seller'));
     const { errors } = await expectProblem(answer, 'invalid-lead');
@@ -124,7 +125,7 @@ describe('a key that comes again', () => {
   });
 
   it('two bodies at the same time: one is stored, the other is refused', async () => {
-    const test = await startIntake();
+    const test = await startService();
     const send = (firstName: string) => sendLeads(test, { firstName }, withKey('key'));
     const answers = await Promise.all(['Ada', 'Bo', 'Cleo'].map(send));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 422, 422]);
@@ -132,7 +133,7 @@ describe('a key that comes again', () => {
   });
 
   it('a key of a rejected request can be used again', async () => {
-    const test = await startIntake();
+    const test = await startService();
     expect((await sendLeads(test, { email: 'ada', id: 'a' }, withKey('key'))).status).toBe(422);
     expect((await sendLeads(test, { branchId: 'west', firstName: 'Ada' }, withKey('key'))).status).toBe(422);
     expect((await sendLeads(test, { firstName: 'Ada' }, withKey('key'))).status).toBe(201);
@@ -141,7 +142,7 @@ describe('a key that comes again', () => {
 
 describe('without a key', () => {
   it('a lead with an id is added once, a lead without one each time', async () => {
-    const test = await startIntake();
+    const test = await startService();
     for (let i = 0; i < 2; i += 1)
       await sendLeads(test, [{ id: 'a', firstName: 'Ada' }, { firstName: 'Ada' }]);
     expect(await test.leads('boss')).toHaveLength(3);

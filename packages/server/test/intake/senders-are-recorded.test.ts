@@ -3,16 +3,10 @@ import { Senders } from '@leadtap/contract/schemas';
 import type { TokenScope } from 'leadtap';
 import { Errors } from 'typebox/value';
 import { expect, it, vi } from 'vitest';
-import {
-  type SendOptions,
-  sendBody,
-  sendLeads,
-  startIntake,
-  tokenWith,
-} from '../../../testing/harness/intake.ts';
+import { type SendOptions, sendBody, sendLeads, tokenWith } from '../../../testing/harness/intake.ts';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
-import type { TestService } from '../../../testing/harness/service.ts';
+import { startService, type TestService } from '../../../testing/harness/service.ts';
 import { issueToken } from '../../src/accounts/own-tokens.ts';
 import type { SenderRecorder } from '../../src/intake/sender-recorder.ts';
 import { terminal } from '../cli/terminal.ts';
@@ -43,7 +37,7 @@ const namesOf = (senders: Senders['senders']) => senders.map(({ tokenId }) => to
 
 it('a request is listed at once: accepted leads, refused requests, and the names of wrong fields', async () => {
   const clock = manualClock();
-  const service = await startIntake({ clock });
+  const service = await startService({ clock });
   const send = (leads: unknown) => sendLeads(service, leads, { tokenId: 'web' });
   expect((await send([LEAD, LEAD])).status).toBe(201);
   const acceptedAt = clock();
@@ -82,7 +76,7 @@ it('a request is listed at once: accepted leads, refused requests, and the names
 });
 
 it('a user sees its own senders, with the access level COMPANY all of the company, and never another company', async () => {
-  const service = await startIntake();
+  const service = await startService();
   for (const userId of ['boss', 'seller', 'rival'])
     expect((await sendLeads(service, LEAD, { userId })).status).toBe(201);
   await recorderOf(service).flush();
@@ -93,7 +87,7 @@ it('a user sees its own senders, with the access level COMPANY all of the compan
 });
 
 it('every way of refusing counts, except for those that a sender repeats', async () => {
-  const service = await startIntake();
+  const service = await startService();
   const refusals: readonly (readonly [tokenId: string, status: number, body: string, SendOptions?])[] = [
     ['invalid-lead', 422, '{"nick":"Ada"}'],
     ['malformed-request', 400, '{'],
@@ -123,7 +117,7 @@ it('every way of refusing counts, except for those that a sender repeats', async
 
 it('a token that was refused with 401 counts if it has expired, or was issued here and revoked', async () => {
   const clock = manualClock();
-  const service = await startIntake({ clock });
+  const service = await startService({ clock });
   const sendWith = async (token: string) =>
     (
       await fetch(`${service.url}/leads`, {
@@ -150,7 +144,7 @@ it('a token that was refused with 401 counts if it has expired, or was issued he
 
 it('a token with a forged signature changes nothing of the sender that it names', async () => {
   const clock = manualClock();
-  const service = await startIntake({ clock });
+  const service = await startService({ clock });
   const times = { issuedAt: clock(), expiresAt: clock() + 30 * DAY_MS };
   await service.store.recordTokens([
     { id: 'web', userId: 'boss', name: 'Form', ...times, scopes: ['leads:write'] },
@@ -178,7 +172,7 @@ it('a token with a forged signature changes nothing of the sender that it names'
 
 it('a token in the address, where none is accepted, counts if it was issued here and would be accepted there', async () => {
   const clock = manualClock();
-  const service = await startIntake({ clock });
+  const service = await startService({ clock });
   const times = { issuedAt: clock(), expiresAt: clock() + DAY_MS };
   const tokenOf = async (id: string, scopes: readonly TokenScope[], expiresInMs = DAY_MS) => {
     if (id !== 'made up')
@@ -213,7 +207,7 @@ it('a token in the address, where none is accepted, counts if it was issued here
 });
 
 it('a token in the address that may also read leads is refused there, and its sender says why', async () => {
-  const service = await startIntake({ env: { LEADTAP_INTAKE: 'urls' } });
+  const service = await startService({ env: { LEADTAP_INTAKE: 'urls' } });
   const times = { issuedAt: Date.now() - 1000, expiresAt: Date.now() + DAY_MS };
   const scopes = ['leads:read', 'leads:write'] as const;
   await service.store.recordTokens([
@@ -248,15 +242,14 @@ const NAMES: readonly (readonly [name: string, isShown: boolean])[] = [
 
 it('names that may be values are shown nowhere: log, senders, status, list of refused requests', async () => {
   const lines: string[] = [];
-  const service = await startIntake({ logTo: { write: (line) => void lines.push(line) } });
+  const service = await startService({ logTo: { write: (line) => void lines.push(line) } });
   const shown = NAMES.flatMap(([name, isShown]) => (isShown ? [name] : []));
   const lead = Object.fromEntries(NAMES.map(([name]) => [name, 'x']));
   const customFields = { shoe_size: {}, 'Marie Curie': {} };
   expect((await sendLeads(service, { ...lead, customFields }, { tokenId: 'web' })).status).toBe(422);
   await recorderOf(service).flush();
   await service.service.refusedLeads.flush();
-  const run = (command: string) =>
-    terminal().run(command, { env: { ...service.database.env, LEADTAP_INTAKE: 'on' } });
+  const run = (command: string) => terminal().run(command, { env: service.database.env });
   const outputs = {
     api: JSON.stringify(await sendersOf(service)),
     senders: (await run('senders --json')).stdout,
@@ -278,7 +271,7 @@ it('names that may be values are shown nowhere: log, senders, status, list of re
 });
 
 it('a sender of which older requests were deleted to make room has an error that counts them', async () => {
-  const service = await startIntake();
+  const service = await startService();
   const { refusedLeads } = service.store;
   expect((await sendLeads(service, { nick: 'Ada' }, { tokenId: 'web' })).status).toBe(422);
   await service.service.refusedLeads.flush();
@@ -306,7 +299,7 @@ it('a sender of which older requests were deleted to make room has an error that
 });
 
 it('what was recorded is written when the service stops, and a database that fails does not fail a request', async () => {
-  const service = await startIntake();
+  const service = await startService();
   const { senders } = service.store;
   const record = senders.record.bind(senders);
   Object.assign(senders, { record: () => Promise.reject(new Error('the disk is full')) });
@@ -322,7 +315,7 @@ it('what was recorded is written when the service stops, and a database that fai
 });
 
 it('a list uses one unit of the rate limit of polls, and is 404 while the intake is off', async () => {
-  const service = await startIntake();
+  const service = await startService();
   const list = async (url: string, token: string) =>
     fetch(`${url}/automation/senders`, { headers: { authorization: `Bearer ${token}` } });
   const token = await service.token('boss');
@@ -330,8 +323,8 @@ it('a list uses one unit of the rate limit of polls, and is 404 while the intake
     Number(/"hour";r=(\d+)/.exec((await list(service.url, token)).headers.get('ratelimit') ?? '')?.[1]);
   expect([await remaining(), await remaining()]).toEqual([999, 998]);
   expect((await list(service.url, await tokenWith(service, 'boss', ['leads:write']))).status).toBe(403);
-  const off = await startIntake({ env: { LEADTAP_INTAKE: 'off' } });
+  const off = await startService({ env: { LEADTAP_INTAKE: 'off' } });
   const response = await list(off.url, await off.token('boss'));
   expect(response.status).toBe(404);
-  expect(await response.json()).toMatchObject({ detail: expect.stringContaining('LEADTAP_INTAKE=on') });
+  expect(await response.json()).toMatchObject({ detail: expect.stringContaining('LEADTAP_INTAKE=off') });
 });

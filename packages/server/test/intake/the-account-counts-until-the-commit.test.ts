@@ -4,11 +4,11 @@ import { text } from 'node:stream/consumers';
 import { LEADS_PATH } from '@leadtap/contract';
 import type { Store } from 'leadtap';
 import { describe, expect, it, vi } from 'vitest';
-import { sendLeads, startIntake } from '../../../testing/harness/intake.ts';
+import { sendLeads } from '../../../testing/harness/intake.ts';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { issuedToken } from '../../../testing/harness/organisation.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
-import type { TestService } from '../../../testing/harness/service.ts';
+import { startService, type TestService } from '../../../testing/harness/service.ts';
 
 const TOKEN = { tokenId: 'form', scopes: ['leads:write'] } as const;
 
@@ -66,7 +66,7 @@ describe.each(CHANGES)('%s', (_title, change, code, place) => {
   const lead = { id: 'late', firstName: 'Ada', ...place };
 
   it('before the last byte of the body: nothing is stored', async () => {
-    const test = await startIntake();
+    const test = await startService();
     const other = await test.database.openStore();
     const upload = await openUpload(test, 'boss', lead);
     await change(other);
@@ -77,7 +77,7 @@ describe.each(CHANGES)('%s', (_title, change, code, place) => {
   });
 
   it('before the transaction of the write begins: nothing is stored', async () => {
-    const test = await startIntake();
+    const test = await startService();
     const { writeAllLeads } = test.store;
     const write = vi.spyOn(test.store, 'writeAllLeads').mockImplementationOnce(async (...args) => {
       await change(test.store);
@@ -92,7 +92,7 @@ describe.each(CHANGES)('%s', (_title, change, code, place) => {
 
 it('a token that expires before the last byte stores nothing', async () => {
   const clock = manualClock();
-  const test = await startIntake({ clock });
+  const test = await startService({ clock });
   const upload = await openUpload(test, 'boss', { id: 'late', firstName: 'Ada' });
   clock.advance(2 * 3_600_000);
   await expectProblem(await upload.finish(), 'token-expired');
@@ -100,7 +100,7 @@ it('a token that expires before the last byte stores nothing', async () => {
 });
 
 it('leads are placed by the access level that the sender has at the commit', async () => {
-  const test = await startIntake();
+  const test = await startService();
   const { writeAllLeads } = test.store;
   vi.spyOn(test.store, 'writeAllLeads').mockImplementationOnce(async (...args) => {
     await test.store.updateUser('north-lead', { branchId: 'south' });
@@ -112,7 +112,7 @@ it('leads are placed by the access level that the sender has at the commit', asy
 });
 
 it('an account that never stays the same gets 503', async () => {
-  const test = await startIntake();
+  const test = await startService();
   vi.spyOn(test.store, 'writeAllLeads').mockResolvedValue({ kind: 'account-changed' });
   await expectProblem(await sendLeads(test, { firstName: 'Ada' }), 'unavailable');
 });

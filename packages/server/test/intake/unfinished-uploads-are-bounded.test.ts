@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { sendLeads, startIntake, tokenWith } from '../../../testing/harness/intake.ts';
-import type { TestService } from '../../../testing/harness/service.ts';
+import { sendLeads, tokenWith } from '../../../testing/harness/intake.ts';
+import { startService, type TestService } from '../../../testing/harness/service.ts';
 
 const MIB = 1024 * 1024;
 const LEAD = '{"firstName":"Ada"}';
@@ -32,7 +32,7 @@ async function openUpload(test: TestService, size: string, userId = 'boss', toke
 const length = (bytes: number) => `Content-Length: ${bytes}`;
 
 it('a user has at most 8 of them, and then gets 429 before the body is read', async () => {
-  const test = await startIntake();
+  const test = await startService();
   const uploads: Upload[] = [];
   for (let i = 0; i < 8; i += 1) uploads.push(await openUpload(test, length(LEAD.length)));
   expect(uploads.map(({ answer }) => answer)).toEqual(Array(8).fill('HTTP/1.1 100 Continue\r\n\r\n'));
@@ -56,7 +56,7 @@ it('a user has at most 8 of them, and then gets 429 before the body is read', as
 it.each([length(MIB), 'Transfer-Encoding: chunked'])(
   'all users together have 64 MiB of them: %s',
   async (size) => {
-    const test = await startIntake();
+    const test = await startService();
     const users = ['boss', 'north-lead', 'seller', 'starter', 'rival'];
     const senders = Array.from({ length: 4 }, (_, n) => `sender-${n}`);
     const user = { plan: 'STARTER', accessLevel: 'COMPANY', branchId: null, departmentId: null } as const;
@@ -77,7 +77,7 @@ it.each([length(MIB), 'Transfer-Encoding: chunked'])(
 );
 
 it('many complete requests of a user at the same time are no unfinished uploads, also while 8 hang', async () => {
-  const test = await startIntake();
+  const test = await startService();
   for (let i = 0; i < 8; i += 1) await openUpload(test, length(LEAD.length));
   const answers = await Promise.all(
     Array.from({ length: 40 }, (_, n) => sendLeads(test, { id: `${n}`, phone1: n })),
@@ -86,7 +86,7 @@ it('many complete requests of a user at the same time are no unfinished uploads,
 });
 
 it('without a valid token, Expect: 100-continue gets 401 at once, and the connection is closed', async () => {
-  const test = await startIntake();
+  const test = await startService();
   const { answer, socket } = await openUpload(test, length(MIB), 'boss', 'x.y.z');
   expect(answer).toMatch(/^HTTP\/1\.1 401 /);
   expect(answer).toMatch(/\r\nconnection: close\r\n/i);
@@ -94,7 +94,7 @@ it('without a valid token, Expect: 100-continue gets 401 at once, and the connec
 });
 
 it('a client that disconnects while the service checks its limits leaves no unfinished upload', async () => {
-  const test = await startIntake();
+  const test = await startService();
   const limiter = test.limiters.intakeLeads;
   const consume = limiter.consume.bind(limiter);
   for (let i = 0; i < 9; i += 1) {

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { LEADS_PATH, MAX_INTAKE_BYTES } from '@leadtap/contract';
 import { issueToken, type TokenScope } from 'leadtap';
 import { describe, expect, it } from 'vitest';
-import { sendLeads, startIntake } from '../../../testing/harness/intake.ts';
+import { sendLeads } from '../../../testing/harness/intake.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
-import type { TestService } from '../../../testing/harness/service.ts';
+import { startService, type TestService } from '../../../testing/harness/service.ts';
 import { shareService } from '../../../testing/harness/shared-service.ts';
 import { readStatus } from '../status/support/status.ts';
 
@@ -376,7 +376,7 @@ describe('a token in the URL', () => {
 
   it('is accepted with LEADTAP_INTAKE=urls, and is in no log line', async () => {
     const lines: string[] = [];
-    const test = await startIntake({
+    const test = await startService({
       env: { LEADTAP_INTAKE: 'urls' },
       logTo: { write: (line) => lines.push(line) },
     });
@@ -397,7 +397,7 @@ describe('a token in the URL', () => {
   });
 
   it('is refused otherwise', async () => {
-    const test = await startIntake();
+    const test = await startService();
     const answer = await sendTo(test, await tokenFor(test, 'webflow'));
     const { detail } = await expectProblem(answer, 'token-missing');
     expect(detail).toContain('`LEADTAP_INTAKE=urls`');

@@ -98,7 +98,6 @@ const AT_REST = {
 it('after any mix of finished, failed, disconnected and timed-out requests', async () => {
   const receiver = await startReceiver();
   const test = await startWith(receiver, {
-    env: { LEADTAP_INTAKE: 'on' },
     requestTimeoutMs: 1000,
     hookDelivery: { timeoutMs: 500 },
     limits: { userPolicies: UNLIMITED, intakePolicies: UNLIMITED, failedTokenPolicies: UNLIMITED },

@@ -5,7 +5,7 @@ import { spawnLeadtap } from '../../../testing/harness/leadtap-process.ts';
 import { tempFolder } from '../../../testing/harness/temp-folder.ts';
 
 const CLOSE = { headers: { connection: 'close' } };
-const ENV = { LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: 'off', LEADTAP_INTAKE: 'on' };
+const ENV = { LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: 'off' };
 
 interface Coverage {
   readonly result: readonly { readonly url: string }[];

@@ -136,13 +136,13 @@ interface Situation {
   arrange(world: World): Promise<unknown>;
 }
 
-const INTAKE_ON = { env: { LEADTAP_INTAKE: 'on' } };
 const LEAD = { firstName: 'Ada' };
 
 const SITUATIONS: readonly Situation[] = [
   {
     name: 'the token of a web form has expired, and its leads are refused',
-    ...{ expected: ['leads-refused error', 'senders-expired error'], wasGreen: true, ...INTAKE_ON },
+    expected: ['leads-refused error', 'senders-expired error'],
+    wasGreen: true,
     says: /form \(user boss\): 15 requests were refused .+, with 401 token-expired\..* form \(user boss\): its token expired 10 min ago/,
     arrange: async (world) => {
       const send = await world.sender('form', 1);
@@ -155,7 +155,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'the token of a web form has expired, and nothing came since',
-    ...{ expected: ['senders-expired error'], wasGreen: true, ...INTAKE_ON },
+    expected: ['senders-expired error'],
+    wasGreen: true,
     arrange: async (world) => {
       await (await world.sender('form', 10))(LEAD);
       await (await world.client('make'))();
@@ -164,7 +165,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'the token of a web form expires soon',
-    ...{ expected: ['senders-expiring warning'], wasGreen: true, ...INTAKE_ON },
+    expected: ['senders-expiring warning'],
+    wasGreen: true,
     says: /^.+The token of form \(user boss\) expires in 7 days\. What it sends is refused then\.$/,
     arrange: async (world) => {
       await (await world.sender('form', 30))(LEAD);
@@ -174,7 +176,7 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'another token of the same name and source sends instead of one that has expired',
-    ...{ expected: [], ...INTAKE_ON },
+    expected: [],
     arrange: async (world) => {
       await (await world.sender('old', 10, undefined, 'form'))(LEAD);
       world.clock.advance(9 * DAY_MS);
@@ -185,7 +187,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'requests with an unknown field are refused',
-    ...{ expected: ['leads-refused error'], wasGreen: true, ...INTAKE_ON },
+    expected: ['leads-refused error'],
+    wasGreen: true,
     says: /form \(user boss\): 2 requests were refused .+, the last one 1 min ago, with 422 invalid-lead: phone_number\.$/,
     arrange: async (world) => {
       const send = await world.sender('form');
@@ -197,7 +200,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'a revoked token still sends',
-    ...{ expected: ['leads-refused error'], wasGreen: true, ...INTAKE_ON },
+    expected: ['leads-refused error'],
+    wasGreen: true,
     says: /1 request was refused and is not kept, the last one 0 s ago, with 401 token-revoked\.$/,
     arrange: async (world) => {
       const send = await world.sender('form');
@@ -306,7 +310,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: '232 leads have been waiting for 8 days for a consumer that has stopped',
-    ...{ expected: ['consumers-stale error'], wasGreen: true },
+    expected: ['consumers-stale error'],
+    wasGreen: true,
     says: /^make \(user boss\) has not polled for 8 days; it usually polls every 6 h; 232 leads wait\.$/,
     arrange: async (world) => {
       await world.established('make', { everyMs: 6 * HOUR_MS });
@@ -316,7 +321,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'a consumer polled for an hour and stopped; 7 leads wait for 20 hours',
-    ...{ expected: ['consumers-stale error'], wasGreen: true },
+    expected: ['consumers-stale error'],
+    wasGreen: true,
     says: /^make \(user boss\) has not polled for 20 h; it usually polls every 10 min; 7 leads wait\.$/,
     arrange: async (world) => {
       await world.established('make', { everyMs: 10 * MINUTE_MS, times: 7 });
@@ -326,7 +332,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'the first lead came after a consumer had stopped, a year ago',
-    ...{ expected: ['consumers-stale error'], wasGreen: true },
+    expected: ['consumers-stale error'],
+    wasGreen: true,
     says: /^first \(user boss\) has not polled for 365 days; .+; 1 lead waits\.$/,
     arrange: async (world) => {
       const poll = await world.client('first');
@@ -374,7 +381,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'a consumer asks for the same page again and again',
-    ...{ expected: ['leads-waiting error'], wasGreen: true },
+    expected: ['leads-waiting error'],
+    wasGreen: true,
     says: /^3 leads wait for loop/,
     arrange: async (world) => {
       const { poll } = await world.established('loop');
@@ -390,7 +398,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'a consumer gets the same leads each time',
-    ...{ expected: ['leads-waiting error'], wasGreen: true },
+    expected: ['leads-waiting error'],
+    wasGreen: true,
     says: /^same \(user boss\) has received leads and does not confirm them, the oldest for 1 h 20 min: it polls from the same place again and again\.$/,
     arrange: async (world) => {
       const { poll } = await world.established('same');
@@ -414,7 +423,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'a client disconnects before each response',
-    ...{ expected: ['leads-waiting error'], wasGreen: true },
+    expected: ['leads-waiting error'],
+    wasGreen: true,
     arrange: async (world) => {
       await world.established('impatient');
       await world.service.add({});
@@ -441,7 +451,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'a consumer gets 429 for 47 minutes while a lead waits',
-    ...{ expected: ['consumers-limited error'], wasGreen: true },
+    expected: ['consumers-limited error'],
+    wasGreen: true,
     arrange: async (world) => {
       const { next } = await world.established('fast', { everyMs: 5 * MINUTE_MS });
       await world.service.add({});
@@ -455,7 +466,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'a consumer gets 429 now while a lead waits',
-    ...{ expected: ['consumers-limited warning'], wasGreen: true },
+    expected: ['consumers-limited warning'],
+    wasGreen: true,
     arrange: async (world) => {
       const { next } = await world.established('fast');
       await world.service.add({});
@@ -466,7 +478,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'a new consumer died after 4 polls',
-    ...{ expected: ['leads-waiting error'], wasGreen: true },
+    expected: ['leads-waiting error'],
+    wasGreen: true,
     arrange: async (world) => {
       await world.established('new', { times: 4 });
       await world.service.add({});
@@ -475,7 +488,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'a token was tried four times in a few minutes, and not since yesterday',
-    ...{ expected: ['leads-waiting warning'], wasGreen: true },
+    expected: ['leads-waiting warning'],
+    wasGreen: true,
     says: /^1 lead waits for tried \(user boss\), the oldest for 20 days; its last poll was 20 days ago\.$/,
     arrange: async (world) => {
       await world.established('tried', { times: 4 });
@@ -485,7 +499,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'a client polls with its own clock as since',
-    ...{ expected: ['leads-skipped error'], wasGreen: true },
+    expected: ['leads-skipped error'],
+    wasGreen: true,
     says: /^now \(user boss\) has skipped 1 lead: it asked for what comes after, so it was never sent to it\.$/,
     arrange: async (world) => {
       const { next } = await world.established('now');
@@ -501,7 +516,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'a client without since gets fewer leads than came between two polls',
-    ...{ expected: ['leads-skipped error'], wasGreen: true },
+    expected: ['leads-skipped error'],
+    wasGreen: true,
     says: /^page \(user boss\) has skipped \d leads: more leads came than fit into its page, so they were never sent to it\.$/,
     arrange: async (world) => {
       const poll = await world.client('page');
@@ -517,7 +533,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'a revoked token is still used',
-    ...{ expected: ['token-revoked-in-use error'], wasGreen: true },
+    expected: ['token-revoked-in-use error'],
+    wasGreen: true,
     says: /^rotated \(user boss\) polls with a token that was revoked: its requests are refused \(401\)\.$/,
     arrange: async (world) => {
       const { next } = await world.established('rotated');
@@ -528,7 +545,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'an expired token is still used',
-    ...{ expected: ['token-revoked-in-use error'], wasGreen: true },
+    expected: ['token-revoked-in-use error'],
+    wasGreen: true,
     says: /that has expired/,
     arrange: async (world) => {
       const { next } = await world.established('short', { everyMs: 5 * DAY_MS - 1 });
@@ -552,7 +570,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'a user was removed whose token is still used',
-    ...{ expected: ['consumers-refused warning'], wasGreen: true },
+    expected: ['consumers-refused warning'],
+    wasGreen: true,
     arrange: async (world) => {
       const { next } = await world.established('orphan', { userId: 'seller' });
       await world.service.store.removeUser('seller');
@@ -574,7 +593,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'a webhook accepts events, and its token has never polled',
-    ...{ expected: ['leads-waiting error'], wasGreen: true },
+    expected: ['leads-waiting error'],
+    wasGreen: true,
     says: /it accepts webhook events, but has never polled\.$/,
     arrange: async (world) => {
       const id = await world.subscribed('zapier');
@@ -718,7 +738,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'the token of a webhook that sends leads has expired, and leads wait',
-    ...{ expected: ['token-revoked-in-use error'], wasGreen: true },
+    expected: ['token-revoked-in-use error'],
+    wasGreen: true,
     says: /^Token make → 127\S+ \(user boss\): its token expired on 2\d{3}-\d\d-\d\d: 2 leads wait, and none is sent\.$/,
     arrange: async (world) => {
       await world.established('zapier', { userId: 'rival' });
@@ -762,7 +783,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'the URL of a webhook was subscribed again, from a lead that the expired token did not get',
-    ...{ expected: ['token-revoked-in-use error'], wasGreen: true },
+    expected: ['token-revoked-in-use error'],
+    wasGreen: true,
     arrange: async (world) => {
       await world.sending('make', {}, undefined, { tokenExpiresAt: world.clock() + 1000 });
       world.clock.advance(1000);
@@ -772,7 +794,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'this service may not send to the host of a webhook any more',
-    ...{ expected: ['leads-waiting warning'], wasGreen: true },
+    expected: ['leads-waiting warning'],
+    wasGreen: true,
     env: { LEADTAP_HOOK_HOSTS: 'another.example.com' },
     says: /^1 lead waits for .+, the oldest for 3 min; this service may not send to 127\S+: LEADTAP_HOOK_HOSTS\.$/,
     arrange: async (world) => {
@@ -784,7 +807,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'this service may not send events to the host of a webhook any more',
-    ...{ expected: ['leads-waiting error'], wasGreen: true },
+    expected: ['leads-waiting error'],
+    wasGreen: true,
     env: { LEADTAP_HOOK_HOSTS: 'another.example.com' },
     says: /^1 lead waits for .+; this service may not send to the host of its webhook: LEADTAP_HOOK_HOSTS\.$/,
     arrange: async (world) => {
@@ -796,7 +820,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'a webhook gets old leads since three minutes ago',
-    ...{ expected: ['leads-waiting warning'], wasGreen: true },
+    expected: ['leads-waiting warning'],
+    wasGreen: true,
     says: /^1 lead waits for .+, the oldest for 3 min; the last was sent 3 min ago\.$/,
     arrange: async (world) => {
       const [first = 0] = await world.service.add({}, {});
@@ -807,7 +832,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'the first request to a webhook is not answered yet',
-    ...{ expected: [], wasGreen: true },
+    expected: [],
+    wasGreen: true,
     says: /^No problem was found\. No consumer has polled yet\.$/,
     arrange: async (world) => {
       await world.service.add({});
@@ -816,7 +842,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'a webhook that gets old leads hides none that has waited for hours',
-    ...{ expected: ['leads-waiting error'], wasGreen: true },
+    expected: ['leads-waiting error'],
+    wasGreen: true,
     arrange: async (world) => {
       const [first = 0] = await world.service.add({}, {});
       world.clock.advance(8 * DAY_MS);
@@ -918,7 +945,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'a proxy for https is not trusted',
-    ...{ expected: ['proxy-not-trusted warning'], wasGreen: true },
+    expected: ['proxy-not-trusted warning'],
+    wasGreen: true,
     says: /A proxy at 127\.0\.0\.1 passes on requests over https, but is not trusted/,
     arrange: async ({ service }) => service.poll('boss', '', { headers: { 'x-forwarded-proto': 'https' } }),
   },

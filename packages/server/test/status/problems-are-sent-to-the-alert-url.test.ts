@@ -38,7 +38,6 @@ async function installation(path = '/secret-topic') {
   const env = {
     LEADTAP_ALERT_URL: `${receiver.url}${path}`,
     LEADTAP_PUBLIC_URL: 'https://leads.example.com',
-    LEADTAP_INTAKE: 'on',
   };
   const service = await startService({ clock, env, logTo: { write: (line) => lines.push(line) } });
   const client = await addClient(service, 'boss', 'token-1', 'Zapier');

@@ -64,7 +64,7 @@ describe('refusals', () => {
   });
 
   it('of every endpoint count', async () => {
-    const service = await startService({ env: { LEADTAP_INTAKE: 'on' } });
+    const service = await startService();
     const token = await service.token('boss', { scopes: ['leads:read', 'leads:write'] });
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
     const post = (path: string) => fetch(`${service.url}${path}`, { method: 'POST', headers, body: '[]' });
@@ -81,7 +81,7 @@ describe('refusals', () => {
   });
 
   it('of a sender whose user was removed are those of a sender', async () => {
-    const service = await startService({ env: { LEADTAP_INTAKE: 'on' } });
+    const service = await startService();
     const token = await service.token('boss', { tokenId: 'form', scopes: ['leads:write'] });
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
     await service.store.removeUser('boss');

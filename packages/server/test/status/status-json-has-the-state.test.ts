@@ -1,5 +1,5 @@
 import { describe, expect, inject, it, vi } from 'vitest';
-import { sendLeads, startIntake } from '../../../testing/harness/intake.ts';
+import { sendLeads } from '../../../testing/harness/intake.ts';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { makeTestRedis } from '../../../testing/harness/redis.ts';
 import { startService } from '../../../testing/harness/service.ts';
@@ -89,7 +89,7 @@ describe('/status.json', () => {
 
   it('says in words what each consumer, sender and refusal needs, with commands to paste', async () => {
     const clock = manualClock();
-    const service = await startIntake({ clock, invocation: 'npx leadtap' });
+    const service = await startService({ clock, invocation: 'npx leadtap' });
     const [start = 0] = await service.add({});
     const zapier = await client(service, 'boss', 'zapier');
     await zapier.poll(`since=${iso(start)}`);

@@ -57,7 +57,7 @@ describe("tokens of the operator's identity provider", () => {
   it('may send leads with leads:write', async () => {
     const key = await makeKey('ES256');
     const { url } = await startService({
-      env: { ...(await startIdentityProvider(key)).env, LEADTAP_INTAKE: 'on' },
+      env: (await startIdentityProvider(key)).env,
     });
     const send = async (scope: string) => {
       const headers = {

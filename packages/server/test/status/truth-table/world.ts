@@ -79,7 +79,6 @@ export class World {
 
   get env(): Record<string, string> {
     return {
-      LEADTAP_INTAKE: 'on',
       LEADTAP_HOOK_HOSTS: this.receiver.origin,
       LEADTAP_ALERT_URL: this.alerts.url,
       ...this.#env,

@@ -21,7 +21,7 @@ const withClient = async (url: string, work: (client: pg.Client) => Promise<unkn
 };
 
 it('from a cron job, once, however often it runs', async () => {
-  const service = await startService({ organisation, env: { LEADTAP_INTAKE: 'on' } });
+  const service = await startService({ organisation });
   const token = await service.token('ada', { scopes: ['leads:write'] });
   const { url } = service.database;
   const env = { CRM_DATABASE_URL: url, LEADTAP_URL: service.url, WRITE_TOKEN: token };

@@ -1,8 +1,9 @@
 import { Client } from 'pg';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { makeTestDatabase } from '../../../../testing/harness/database.ts';
-import { sendLeads, startIntake } from '../../../../testing/harness/intake.ts';
+import { sendLeads } from '../../../../testing/harness/intake.ts';
 import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
+import { startService } from '../../../../testing/harness/service.ts';
 import { untilChangesAreTracked } from '../../cache/support/change-tracking.ts';
 import { eventually } from '../../faults/eventually.ts';
 import { connect, connectionsOf, holdLock } from '../../faults/sql.ts';
@@ -214,7 +215,7 @@ async function roundTripsOf(work: () => Promise<unknown>): Promise<string[][]> {
 }
 
 it('a lead takes two round trips after the account was checked', async () => {
-  const test = await startIntake();
+  const test = await startService();
   await untilChangesAreTracked(test.store);
   await sendLeads(test, { firstName: 'Ada' });
   const roundTrips = await roundTripsOf(() => sendLeads(test, { firstName: 'Ada' }));

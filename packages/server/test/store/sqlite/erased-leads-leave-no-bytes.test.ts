@@ -88,7 +88,7 @@ test('a lead that is changed is overwritten: its older version is not in the fil
 });
 
 test('nothing of a refused request remains that named the person', async () => {
-  const service = await startService({ env: { LEADTAP_INTAKE: 'on' } });
+  const service = await startService();
   const send = (body: string) => sendBody(service, body);
   // Bodies are stored as base64, and the answer to both is 422.
   const mark = JSON.stringify({ mail: `${'ada@example.com '.repeat(500)}` });
