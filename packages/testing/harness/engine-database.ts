@@ -9,8 +9,8 @@ export interface EngineDatabase {
   useClock(clock: Clock): Promise<void>;
   /** From now on it is always this time there, if the database has a clock of its own. */
   stopClock(at: number): Promise<void>;
-  /** Lets the database say that its schema has this version. */
-  setSchemaVersion(version: number): Promise<void>;
+  /** As if a newer program had migrated the database. */
+  addNewerMigration(): Promise<void>;
   /** Deletes a lead as an operator does, with plain SQL. */
   deleteLead(companyId: string, id: string): Promise<void>;
   /** Moves a lead to a branch, or to none, as an operator does: with plain SQL. `beforeCommit` runs in its transaction if the database lets others work meanwhile. */

@@ -14,7 +14,7 @@ export async function makeSqliteDatabase(
     settings: {},
     useClock: async () => undefined,
     stopClock: async () => undefined,
-    setSchemaVersion: async (version) => setSchemaVersion(file, version),
+    addNewerMigration: async () => addNewerMigration(file),
     deleteLead: async (companyId, id) => deleteLead(file, companyId, id),
     moveLead: async (companyId, id, branchId) => moveLead(file, companyId, id, branchId),
     addCheck: async (name, condition) => {
@@ -43,9 +43,9 @@ function moveLead(file: string, companyId: string, id: string, branchId: string 
   connection.close();
 }
 
-function setSchemaVersion(file: string, version: number): void {
+function addNewerMigration(file: string): void {
   const connection = new Connection(file);
-  connection.exec(`PRAGMA user_version = ${version}`);
+  connection.exec(`INSERT INTO migrations SELECT max(version) + 1, 'newer.sql', '' FROM migrations`);
   connection.close();
 }
 

@@ -8,7 +8,7 @@ import { innermostCode, reasonOf, systemCode } from '../lib/system-error.ts';
 import { type Engine, engineOf } from '../open-store.ts';
 import { ListenError } from '../ops/listen.ts';
 import {
-  ChangedMigrationError,
+  OtherSchemaError,
   SchemaVersionError,
   StoreUnavailableError,
   UnusableDatabaseError,
@@ -94,7 +94,7 @@ export function databaseFailure(
   const engine = database && engineOf(database);
   const place = database && describeDatabase(database);
   if (error instanceof SchemaVersionError) return schemaFailure(error, place, engine);
-  if (error instanceof ChangedMigrationError) return changedMigrationFailure(error, place, setting);
+  if (error instanceof OtherSchemaError) return otherSchemaFailure(place, setting);
   if (error instanceof StoreUnavailableError || error instanceof UnusableDatabaseError)
     return new Failure(
       'unavailable',
@@ -125,16 +125,11 @@ function schemaFailure(
   );
 }
 
-const changedMigrationFailure = (
-  { message }: ChangedMigrationError,
-  place: string | undefined,
-  setting: string,
-): Failure =>
+const otherSchemaFailure = (place: string | undefined, setting: string): Failure =>
   new Failure(
     'unavailable',
-    `another version of Leadtap made the database${place === undefined ? '' : ` (${place})`}, and this version cannot update it: ${message}. Nothing was changed.`,
-    'To continue with this database, run the version of Leadtap that made it.',
-    `To change to this version, run \`leadtap org export\` and \`leadtap leads export\` of that version, name a new database in ${setting}, and run \`leadtap org apply\` and \`leadtap leads import --historical\` of this one.`,
+    `another version of Leadtap made the database${place === undefined ? '' : ` (${place})`}. Nothing was changed.`,
+    `Run \`leadtap org export\` and \`leadtap leads export\` of the version that made it, name a new database in ${setting}, and run \`leadtap org apply\` and \`leadtap leads import --historical\` of this one.`,
   );
 
 const NO_SPACE = ['ENOSPC', 'EDQUOT'];

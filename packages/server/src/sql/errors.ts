@@ -33,5 +33,11 @@ export class UnusableDatabaseError extends Error {
   override readonly name = 'UnusableDatabaseError';
 }
 
-/** Another version of Leadtap has migrated the database, with migrations that differ from those of this one. */
-export class ChangedMigrationError extends UnusableDatabaseError {}
+/** Another version of Leadtap made the database, with a schema that this one cannot migrate. */
+export class OtherSchemaError extends UnusableDatabaseError {
+  constructor() {
+    super(
+      'another version of Leadtap made the database: export it with that version, and import it into a new one',
+    );
+  }
+}

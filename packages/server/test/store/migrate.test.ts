@@ -8,7 +8,7 @@ test('the first run lists the migrations, the second has nothing to do', async (
   const { run } = terminal({ empty: true });
   const first = await run('migrate');
   expect(first).toMatchObject({ code: 0, stderr: '' });
-  expect(first.stdout).toMatch(/^applied 0001_\w+\.sql$/m);
+  expect(first.stdout).toMatch(/^applied schema\.sql$/m);
   expect(first.stdout).toMatch(/The schema went from version 0 to version \d+\.\n$/);
   const second = await run('migrate');
   expect(second.stdout).toMatch(/^The schema is up to date, at version \d+\. Nothing was done\.\n$/);
@@ -17,10 +17,7 @@ test('the first run lists the migrations, the second has nothing to do', async (
 test('--json prints the same as JSON', async () => {
   const { run } = terminal({ empty: true });
   const report = JSON.parse((await run('migrate --json')).stdout);
-  expect(report).toMatchObject({
-    from: 0,
-    applied: expect.arrayContaining([expect.stringMatching(/^0001_/)]),
-  });
+  expect(report).toMatchObject({ from: 0, applied: expect.arrayContaining(['schema.sql']) });
   expect(JSON.parse((await run('migrate --json')).stdout)).toEqual({
     from: report.to,
     to: report.to,
@@ -42,11 +39,10 @@ test('with LEADTAP_AUTO_MIGRATE=false other commands need it first', async () =>
 test('no command changes the database of a newer Leadtap', async () => {
   const { run, database } = terminal();
   await run('migrate');
-  await (await database()).setSchemaVersion(9999);
+  await (await database()).addNewerMigration();
   for (const command of ['migrate', 'user list', 'doctor']) {
     const { code, stdout, stderr } = await run(command);
     expect(code).toBe(1);
-    expect(stdout + stderr).toContain('9999');
     expect(stdout + stderr).toContain('Update this Leadtap');
   }
 });

@@ -93,7 +93,7 @@ describe('the source', () => {
     const { DatabaseSync } = loadDriver();
     const source = new DatabaseSync(endpoints.file);
     const next = expectedVersion() + 1;
-    source.exec(`INSERT INTO migrations VALUES (${next}, 'next.sql', ''); PRAGMA user_version = ${next}`);
+    source.exec(`INSERT INTO migrations VALUES (${next}, 'next.sql', '')`);
     source.close();
     const { code, stderr } = await runMove(endpoints);
     expect(code).toBe(1);
@@ -142,7 +142,7 @@ describe('the target', () => {
   it('is refused if a newer Leadtap has created it', async () => {
     const endpoints = await makeFilledEndpoints();
     await endpoints.sql(
-      `INSERT INTO leadtap.migrations (version, name, checksum) SELECT max(version) + 1, '0099_newer_needs_0099.sql', 'x' FROM leadtap.migrations`,
+      `INSERT INTO leadtap.migrations (version, name, checksum, functions) SELECT max(version) + 1, 'newer.sql', '', '' FROM leadtap.migrations`,
     );
     const { code, stderr } = await runMove(endpoints);
     expect(code).toBe(1);

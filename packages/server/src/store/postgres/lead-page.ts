@@ -1,4 +1,4 @@
-/** The parts of `leadtap.read_page` and `leadtap.read_leads` (lead-functions.sql), and what the latter returns. */
+/** The parts of `leadtap.read_page` and `leadtap.read_leads` (functions.sql), and what the latter returns. */
 import { leadJson } from '../../leads/lead-json.ts';
 import type { RenderedLead } from '../../leads/render.ts';
 import { LEAD_COLUMNS } from '../../leads/row.ts';

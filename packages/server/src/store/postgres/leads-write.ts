@@ -27,7 +27,7 @@ import type { Store } from '../store.ts';
 import { createUuid } from '../uuids.ts';
 import type { Database, Session, TransactionSession } from './connection.ts';
 import { isLockBusy, isUnavailableForSome, violatedConstraint } from './errors.ts';
-import { UPDATE_LEADS } from './lead-functions.ts';
+import { UPDATE_LEADS } from './functions.ts';
 import { type BatchRow, type ExistingRow, Lookup, lookupOf, readLookup } from './write-lookups.ts';
 
 /** Without sequential scans: the foreign key checks of each lead would read small tables from end to end. */

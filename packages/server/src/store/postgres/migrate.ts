@@ -6,11 +6,10 @@ import * as migrations from '../migrations.ts';
 import type { Inspection, MigrationReport, SchemaOptions, ServerFacts } from '../store.ts';
 import { type Database, NO_TIMEOUT_MS, type Session } from './connection.ts';
 import { isLockBusy } from './errors.ts';
-import { renderLeadFunctions } from './lead-functions.ts';
+import { renderFunctions } from './functions.ts';
 
 /** Also right from `dist/`: SQL is not compiled, so its only copy is in `src/`. */
 const FOLDER = new URL('../../../src/store/postgres/', import.meta.url);
-const MIGRATIONS = new URL('migrations/', FOLDER);
 const OLDEST_SERVER = 140_000;
 /** "LTAP". A single key, so that it differs from the locks of companies, which have two. */
 const MIGRATION_LOCK = 0x4c544150;
@@ -36,17 +35,14 @@ const FACTS = `
          current_setting('default_transaction_isolation') AS isolation,
          current_setting('server_encoding') AS encoding`;
 
-/** Through JSON, because databases of early versions, which are refused, do not have the column. */
-const APPLIED = `
-  SELECT m.version, m.name, to_json(m) ->> 'checksum' AS checksum FROM leadtap.migrations AS m ORDER BY m.version`;
+const APPLIED = 'SELECT * FROM leadtap.migrations ORDER BY version';
+const RECORD = 'INSERT INTO leadtap.migrations (version, name, checksum, functions) VALUES ($1, $2, $3, $4)';
 
-const RECORD = 'INSERT INTO leadtap.migrations (version, name, checksum) VALUES ($1, $2, $3)';
-
-/**
- * From 0 when there is no schema yet. Refuses an old server, a schema of another program, and one of a version of Leadtap with other
- * migrations.
- */
-async function readPlan(session: Session): Promise<migrations.MigrationPlan> {
+/** From 0 when there is no schema yet. Refuses an old server, a schema of another program, and another schema of Leadtap. */
+async function readPlan(
+  session: Session,
+  functions = renderFunctions(FOLDER),
+): Promise<migrations.MigrationPlan> {
   const [found] = await session.query<{ server: number; version: string; ours: boolean; foreign: boolean }>(
     `SELECT current_setting('server_version_num')::integer AS server, current_setting('server_version') AS version,
             to_regclass('leadtap.migrations') IS NOT NULL AS ours,
@@ -57,7 +53,11 @@ async function readPlan(session: Session): Promise<migrations.MigrationPlan> {
   if (!found?.ours && found?.foreign)
     throw new UnusableDatabaseError('the schema leadtap of this database was made by another program');
   const applied = found?.ours ? await session.query<migrations.AppliedMigration>(APPLIED) : [];
-  return migrations.planMigrations(MIGRATIONS, applied.at(-1)?.version ?? 0, applied);
+  return migrations.planMigrations(
+    migrations.readMigrations(FOLDER),
+    applied,
+    migrations.checksumOf(functions),
+  );
 }
 
 /** A schema that is up to date needs no lock, so that any number of instances start at the same time. */
@@ -95,15 +95,16 @@ function migrateOnce(database: Database): Promise<MigrationReport> {
   return database.transaction(async (session) => {
     await session.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
     await session.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
-    const { from, to, pending, applied } = await readPlan(session);
+    const functions = renderFunctions(FOLDER);
+    const { from, to, pending, applied } = await readPlan(session, functions);
     if (from > to) throw new SchemaVersionError(from, to);
     const warnings = await becomeOwner(session, from);
     if (from === 0) await session.query('CREATE SCHEMA leadtap');
     // Before the migrations, which make triggers of them. What they name need not exist before they are called.
-    if (pending.length > 0) await session.query(renderLeadFunctions(FOLDER));
+    if (pending.length > 0) await session.query(functions);
     for (const { version, name, checksum, sql } of pending) {
       await session.query(sql);
-      await session.query(RECORD, [version, name, checksum]);
+      await session.query(RECORD, [version, name, checksum, migrations.checksumOf(functions)]);
     }
     await session.query(readSql('grants.sql'));
     return { from, to, applied, ...(warnings.length > 0 && { warnings }) };

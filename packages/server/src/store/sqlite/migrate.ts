@@ -1,51 +1,34 @@
-import { ChangedMigrationError, SchemaVersionError, UnusableDatabaseError } from '../../sql/errors.ts';
+import { OtherSchemaError, SchemaVersionError, UnusableDatabaseError } from '../../sql/errors.ts';
 import * as migrations from '../migrations.ts';
 import type { MigrationReport, SchemaOptions } from '../store.ts';
 import type { Connection } from './connection.ts';
 
 /** Right from `dist/`, too: SQL is not compiled, so its only copy is in `src/`. */
-const FOLDER = new URL('../../../src/store/sqlite/migrations/', import.meta.url);
+const FOLDER = new URL('../../../src/store/sqlite/', import.meta.url);
 
-/** `LTAP`, which the first migration writes to the header of the file. */
+/** `LTAP`, which `schema.sql` writes to the header of the file. */
 const APPLICATION_ID = 0x4c544150;
 
-export const expectedVersion = (): number => migrations.expectedVersion(FOLDER);
-
-export const schemaVersion = (connection: Connection): number =>
-  connection.prepare<{ user_version: number }>('PRAGMA user_version').get()?.user_version ?? 0;
+export const expectedVersion = (): number => migrations.readMigrations(FOLDER).length;
 
 /**
- * Other programs use `user_version` as well; only the application id shows that a file is ours. The tables are counted
- * first: if another process is creating our tables at this moment, the id that is read afterwards is ours.
+ * Only the application id shows that a file is ours. The tables are counted first: if another process is creating our tables at this
+ * moment, the id that is read afterwards is ours.
  */
-function refuseForeignDatabase(connection: Connection): void {
-  const tables = connection.prepare<{ n: number }>('SELECT count(*) AS n FROM sqlite_schema').get()?.n ?? 0;
-  const id = connection.prepare<{ application_id: number }>('PRAGMA application_id').get()?.application_id;
-  if (tables > 0 && id !== APPLICATION_ID)
-    throw new UnusableDatabaseError('the file is a database of another program');
-}
-
 function readApplied(connection: Connection): migrations.AppliedMigration[] {
-  if (schemaVersion(connection) === 0) return [];
-  const tables = connection.prepare(
-    `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migrations'`,
-  );
-  if (tables.get() === undefined) throw new ChangedMigrationError('it has no list of its migrations');
-  const applied = connection.prepare<migrations.AppliedMigration>(
-    'SELECT version, name, checksum FROM migrations ORDER BY version',
-  );
-  return applied.all();
+  const tables = connection.prepare<{ name: string }>('SELECT name FROM sqlite_schema').all();
+  if (tables.length === 0) return [];
+  const id = connection.prepare<{ application_id: number }>('PRAGMA application_id').get()?.application_id;
+  if (id !== APPLICATION_ID) throw new UnusableDatabaseError('the file is a database of another program');
+  if (!tables.some(({ name }) => name === 'migrations')) throw new OtherSchemaError();
+  return connection.prepare<migrations.AppliedMigration>('SELECT * FROM migrations ORDER BY version').all();
 }
 
-/**
- * Refuses a database of another program, or of a version of Leadtap with other migrations. In one snapshot: another process may be
- * migrating.
- */
+/** Refuses a database of another program, or with another schema. In one snapshot: another process may be migrating. */
 export function readPlan(connection: Connection): migrations.MigrationPlan {
-  const result = connection.savepoint(() => {
-    refuseForeignDatabase(connection);
-    return migrations.planMigrations(FOLDER, schemaVersion(connection), readApplied(connection));
-  });
+  const result = connection.savepoint(() =>
+    migrations.planMigrations(migrations.readMigrations(FOLDER), readApplied(connection)),
+  );
   if ('error' in result) throw result.error;
   return result.value;
 }
@@ -75,12 +58,11 @@ export function migrate(connection: Connection): MigrationReport {
   return connection.transaction(() => {
     const { pending, ...report } = plan(connection);
     for (const migration of pending) apply(connection, migration);
-    connection.exec(`PRAGMA user_version = ${report.to}`);
     return report;
   });
 }
 
-/** The first migration makes the table in which it is recorded. */
+/** `schema.sql` makes the table in which it is recorded. */
 function apply(connection: Connection, { version, name, checksum, sql }: migrations.Migration): void {
   connection.exec(sql);
   const record = connection.prepare('INSERT INTO migrations (version, name, checksum) VALUES (?, ?, ?)');

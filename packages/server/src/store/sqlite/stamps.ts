@@ -79,7 +79,7 @@ export class Stamps {
 
   /** Caches append the leads after the last stamp they know, so a lead before it needs an entry in the change log. */
   save(): void {
-    // A trigger of companies logs `leads-appended` (migrations/0001_schema.sql).
+    // A trigger of companies logs `leads-appended` (schema.sql).
     for (const [companyId, stamp] of this.#given) this.#sql.write.run(stamp, companyId);
     for (const companyId of this.#withHistory) this.#sql.logChange.run(companyId);
   }

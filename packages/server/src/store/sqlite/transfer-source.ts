@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
-import { SchemaVersionError, UnusableDatabaseError } from '../../sql/errors.ts';
+import { UnusableDatabaseError } from '../../sql/errors.ts';
 import { type LastStamp, type MoveSource, SourceError, SourceInUseError } from '../transfer/port.ts';
 import type { Column, ColumnKind, Row, Table } from '../transfer/tables.ts';
 import { Connection, type SqlValue } from './connection.ts';
 import { asStoreError, isLockTimeout } from './errors.ts';
-import { expectedVersion, migrate } from './migrate.ts';
+import { migrate } from './migrate.ts';
 
 /** Enough for another command that is about to exit. */
 const LOCK_WAIT_MS = 2000;
@@ -36,9 +36,7 @@ function open(file: string): Connection {
  * file open, and no program can open it while this lock is held.
  */
 function lockExclusively(connection: Connection): void {
-  const { to } = migrate(connection);
-  // A newer schema may have tables that this program does not copy.
-  if (to !== expectedVersion()) throw new SchemaVersionError(to, expectedVersion());
+  migrate(connection);
   connection.exec('PRAGMA journal_mode = DELETE');
   connection.exec('BEGIN EXCLUSIVE');
 }

@@ -2,8 +2,7 @@ import process from 'node:process';
 import { expect, it } from 'vitest';
 import { spawnProgram } from '../../../../testing/harness/leadtap-process.ts';
 import { makeNextVersion } from '../../upgrades/next-version.ts';
-import { restoreRelease } from '../../upgrades/release.ts';
-import { connectSql } from './sql-client.ts';
+import { connectSql, databaseWithCompanies } from './sql-client.ts';
 
 /** Longer than the pause between two tries. */
 const WAIT_MS = 2500;
@@ -14,7 +13,7 @@ const SCRIPT = `
   console.log(applied.length);`;
 
 it('a migration that waits for a long transaction lets polls and writers through, and names the transaction', async () => {
-  const { url } = await restoreRelease();
+  const { url } = await databaseWithCompanies();
   const { folder: cwd } = makeNextVersion();
   const script = [process.execPath, '--input-type=module', '--eval', SCRIPT, url];
   const migrate = () => spawnProgram(script, { cwd }).ended;
@@ -30,8 +29,8 @@ it('a migration that waits for a long transaction lets polls and writers through
     isOver = true;
   });
   while (!isOver) {
-    await client.query(`SELECT leadtap.read_page('soleil', NULL, NULL, 0, 100, 0)`);
-    await client.query(`INSERT INTO leadtap.leads (company_id, full_name) VALUES ('soleil', 'During')`);
+    await client.query(`SELECT leadtap.read_page('acme', NULL, NULL, 0, 100, 0)`);
+    await client.query(`INSERT INTO leadtap.leads (company_id, full_name) VALUES ('acme', 'During')`);
   }
   expect((await migration).stderr).toContain(`nothing was migrated: process ${rows[0].pid} (user postgres, `);
 

@@ -105,7 +105,7 @@ describe('the schema', () => {
     const url = address('postgres', await emptyDatabase());
     const first = await run('migrate', url);
     expect(first).toMatchObject({ code: 0, stderr: '' });
-    expect(first.stdout).toMatch(/^applied 0001_\w+\.sql$/m);
+    expect(first.stdout).toMatch(/^applied schema\.sql$/m);
     expect((await run('migrate', url)).stdout).toContain('Nothing was done.');
   });
 

@@ -28,19 +28,6 @@ test('doctor reports a file that is not a database', async () => {
   expect(stdout).toMatch(/^✗ database: .*not an SQLite database/m);
 });
 
-/** There is no schema before version 1, so this stands for an older one. */
-const OLDER_VERSION = -1;
-
-test('doctor reports an older schema, and does not migrate it', async () => {
-  const { run, database } = terminal();
-  await run('migrate');
-  await (await database()).setSchemaVersion(OLDER_VERSION);
-  const warned = await run('doctor', { env: ANY_PORT });
-  expect(warned).toMatchObject({ code: 0, stdout: expect.stringContaining('! schema: version -1') });
-  const failed = await run('doctor', { env: { ...ANY_PORT, LEADTAP_AUTO_MIGRATE: 'false' } });
-  expect(failed).toMatchObject({ code: 1, stdout: expect.stringContaining('✗ schema: version -1') });
-});
-
 test('doctor and the commands report an empty file in the same words', async () => {
   const { run, save, path } = terminal({ empty: true });
   save('data/leadtap.db', '');

@@ -1,6 +1,111 @@
--- The functions that name every column of a lead, and those that writes of leads call. `leadtap migrate` creates them again before it runs new migrations, with the
--- columns of LEAD_FIELDS (lead-functions.ts). To change this file, add a migration too, so that databases get the change; it may be
--- empty.
+-- The functions that the service calls, and those that they and the trigger of new leads need. They are created before schema.sql, and again
+-- before each migration: what they name need not exist before they are called. {{…}} are parts of functions.ts, with the columns of
+-- LEAD_FIELDS.
+
+-- Times in milliseconds -----------------------------------------------------------------------------------------------
+
+-- The only clock that stamps: the clocks of two instances may differ.
+CREATE OR REPLACE FUNCTION leadtap.clock_ms() RETURNS bigint LANGUAGE sql VOLATILE
+  RETURN floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint;
+
+-- Milliseconds since 1970.
+CREATE OR REPLACE FUNCTION leadtap.to_ms(at timestamptz) RETURNS bigint LANGUAGE sql STABLE STRICT PARALLEL SAFE
+  RETURN (extract(epoch FROM at) * 1000)::bigint;
+
+-- In two steps: the product of an interval and a large number of milliseconds is not exact.
+CREATE OR REPLACE FUNCTION leadtap.from_ms(ms bigint) RETURNS timestamptz LANGUAGE sql STABLE STRICT PARALLEL SAFE
+  RETURN timestamptz 'epoch' + (ms / 1000) * interval '1 second' + (ms % 1000) * interval '1 millisecond';
+
+-- The year 0 of ISO 8601 is 1 BC here. Not STRICT: then, PostgreSQL could not inline it.
+CREATE OR REPLACE FUNCTION leadtap.to_iso(at timestamptz) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
+  RETURN CASE WHEN at >= timestamptz '0001-01-01 00:00:00+00' THEN to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+              ELSE to_char(at AT TIME ZONE 'UTC', '"0000"-MM-DD"T"HH24:MI:SS.MS"Z"') END;
+
+-- RFC 9562: sorts by time, so that new ids are neighbours in the index.
+CREATE OR REPLACE FUNCTION leadtap.uuid_v7(ms bigint) RETURNS text LANGUAGE sql VOLATILE STRICT
+  RETURN encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid()) PLACING substring(int8send(ms) FROM 3) FROM 1 FOR 6), 52, 1), 53, 1), 'hex')::uuid::text;
+
+-- Locks ---------------------------------------------------------------------------------------------------------------
+
+-- The second key of the lock of a company. Two companies may have the same key by chance. Then their writers wait for each other; nothing
+-- else happens.
+CREATE OR REPLACE FUNCTION leadtap.company_lock(company text) RETURNS integer LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+  RETURN hashtext(company);
+
+-- The first key of every advisory lock that Leadtap takes.
+CREATE OR REPLACE FUNCTION leadtap.lock_class() RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE
+  RETURN 1280587088; -- "LTAP"
+
+-- Takes the locks of companies until the transaction ends, in the one order that avoids deadlocks: that of company_id, byte by byte.
+CREATE OR REPLACE FUNCTION leadtap.lock_companies(companies text[]) RETURNS void LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  company text;
+BEGIN
+  FOR company IN SELECT DISTINCT c COLLATE "C" FROM unnest(companies) AS c ORDER BY 1 LOOP
+    PERFORM pg_advisory_xact_lock(leadtap.lock_class(), leadtap.company_lock(company));
+  END LOOP;
+END $$;
+
+-- The second key of the lock of a user or a token (schema.sql, "Changes of accounts"). 1,024 locks for all ids of a kind: a transaction that
+-- changes more users than the server has locks must not fail. Ids that share a lock wait for each other; nothing else happens.
+CREATE OR REPLACE FUNCTION leadtap.account_lock(id text) RETURNS integer LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+  RETURN hashtext(id) & 1023;
+
+-- Takes the locks of users (kind 1) or tokens (kind 2) until the transaction ends, in the one order that avoids deadlocks.
+CREATE OR REPLACE FUNCTION leadtap.lock_changed_accounts(kind integer, ids text[]) RETURNS void LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  lock_key integer;
+BEGIN
+  FOR lock_key IN SELECT DISTINCT leadtap.account_lock(id) FROM unnest(ids) AS id ORDER BY 1 LOOP
+    PERFORM pg_advisory_xact_lock(leadtap.lock_class() + kind, lock_key);
+  END LOOP;
+END $$;
+
+-- Until the transaction ends, no other one can commit a change of this user, or revoke this token.
+CREATE OR REPLACE FUNCTION leadtap.lock_sender(user_id text, token_id text) RETURNS void LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock_shared(leadtap.lock_class() + 1, leadtap.account_lock(user_id));
+  IF token_id IS NOT NULL THEN
+    PERFORM pg_advisory_xact_lock_shared(leadtap.lock_class() + 2, leadtap.account_lock(token_id));
+  END IF;
+END $$;
+
+-- Insert --------------------------------------------------------------------------------------------------------------
+
+-- The branch of a department; an error if there is no such department.
+CREATE OR REPLACE FUNCTION leadtap.branch_of(company text, department text) RETURNS text LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  branch text;
+BEGIN
+  SELECT d.branch_id INTO branch FROM leadtap.departments AS d WHERE d.company_id = company AND d.id = department;
+  IF NOT FOUND THEN
+    RAISE foreign_key_violation USING
+      MESSAGE = format('company %L has no department %L', company, department),
+      SCHEMA = 'leadtap', TABLE = 'leads', COLUMN = 'department_id';
+  END IF;
+  RETURN branch;
+END $$;
+
+-- The first millisecond, from the wanted one on, that no lead of the company has. The setting leadtap.free_time holds where the last search of this transaction ended: otherwise, historical leads with equal times
+-- would search the same range again for each row.
+CREATE OR REPLACE FUNCTION leadtap.free_time(company text, wanted timestamptz) RETURNS timestamptz LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  key text := leadtap.to_ms(wanted) || ' ' || company;
+  last_search text[] := string_to_array(current_setting('leadtap.free_time', true), E'\n');
+  free timestamptz := wanted;
+BEGIN
+  -- The id of a company may contain line breaks.
+  IF array_to_string(last_search[2:], E'\n') = key THEN
+    free := leadtap.from_ms(last_search[1]::bigint + 1);
+  END IF;
+  -- LIMIT instead of EXISTS: a plan for EXISTS that was made while the table was empty reads all leads of the company.
+  WHILE free = (SELECT l.created_at FROM leadtap.leads AS l WHERE l.company_id = company AND l.created_at >= free
+                 ORDER BY l.created_at LIMIT 1) LOOP
+    free := free + interval '1 millisecond';
+  END LOOP;
+  PERFORM set_config('leadtap.free_time', leadtap.to_ms(free) || E'\n' || key, true);
+  RETURN free;
+END $$;
 
 -- The trigger of INSERT INTO leadtap.leads: takes the lock of the company, stamps the lead, or updates the one with the same id.
 -- D1, D2, D3: the lock is held until the transaction ends. The trigger keeps no state between rows: a session could change that
@@ -145,11 +250,58 @@ BEGIN
   NEW.same_day := coalesce(NEW.same_day, false);
   RETURN NEW;
 END $$;
-COMMENT ON FUNCTION leadtap.leads_before_insert() IS 'Stamps a new lead under the lock of its company, and supplies the values that its writer left out.';
 -- It runs with the rights of the owner, so no other role may put it on a table of its own.
 REVOKE EXECUTE ON FUNCTION leadtap.leads_before_insert() FROM PUBLIC;
 
--- A page of leads, under the lock of the company (0001_schema.sql says why so, under "Polls").
+-- Polls ---------------------------------------------------------------------------------------------------------------
+
+-- The functions that polls call: leadtap.revalidate, once for all polls of one turn of the event loop, leadtap.read_page, and
+-- leadtap.read_leads for the cache.
+--
+-- The first two read under the company's lock in shared mode. While it is held, no writer is between stamp and commit, so a lead that is not
+-- in the page will be stamped after read_at (D3). That needs a snapshot that is younger than the lock: every statement of a volatile
+-- function has its own snapshot in READ COMMITTED, and only there.
+--
+-- Their settings: all plans but index scans are off, because a table without statistics, after a bulk load for one, would be read
+-- and sorted as a whole. plan_cache_mode: with sequential scans off, PostgreSQL estimates such high costs that it made a new plan
+-- for every call, half of the time of a revalidation. A plan that is kept must also fit tables that grow, hence no hash or merge
+-- joins. lock_timeout: the service gives up a query after 3 s, but a backend that waits for a table lock, of VACUUM FULL for one,
+-- does not notice that, and such backends would use up the connections of the server.
+
+-- The created_at of the leads of a page, in its order. STABLE: it reads in the snapshot of the calling statement.
+CREATE OR REPLACE FUNCTION leadtap.page_keys(company text, branch text, department text, since timestamptz, page_limit integer)
+  RETURNS timestamptz[] LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  -- Each is a range scan of one index.
+  IF department IS NOT NULL THEN
+    IF since IS NULL THEN
+      RETURN ARRAY(SELECT l.created_at FROM leadtap.leads AS l
+        WHERE l.company_id = company AND l.department_id = department
+        ORDER BY l.created_at DESC LIMIT page_limit);
+    END IF;
+    RETURN ARRAY(SELECT l.created_at FROM leadtap.leads AS l
+      WHERE l.company_id = company AND l.department_id = department AND l.created_at > since
+      ORDER BY l.created_at LIMIT page_limit);
+  ELSIF branch IS NOT NULL THEN
+    IF since IS NULL THEN
+      RETURN ARRAY(SELECT l.created_at FROM leadtap.leads AS l
+        WHERE l.company_id = company AND l.branch_id = branch
+        ORDER BY l.created_at DESC LIMIT page_limit);
+    END IF;
+    RETURN ARRAY(SELECT l.created_at FROM leadtap.leads AS l
+      WHERE l.company_id = company AND l.branch_id = branch AND l.created_at > since
+      ORDER BY l.created_at LIMIT page_limit);
+  ELSIF since IS NULL THEN
+    RETURN ARRAY(SELECT l.created_at FROM leadtap.leads AS l
+      WHERE l.company_id = company
+      ORDER BY l.created_at DESC LIMIT page_limit);
+  END IF;
+  RETURN ARRAY(SELECT l.created_at FROM leadtap.leads AS l
+    WHERE l.company_id = company AND l.created_at > since
+    ORDER BY l.created_at LIMIT page_limit);
+END $$;
+
+-- A page of leads, under the lock of the company.
 --   wait_ms 0      takes the lock if it is free; otherwise locked is false and leads is null
 --   wait_ms > 0    waits for the lock for so long, then fails with 55P03
 --   wait_ms null   reads without the lock: read_at is the last stamp, up to which the page is complete all the same
@@ -199,10 +351,9 @@ BEGIN
      ORDER BY page.position
   ) AS lead;
 END $$;
-COMMENT ON FUNCTION leadtap.read_page(text, text, text, bigint, integer, integer) IS 'A page of the leads of a company, a branch or a department, under the lock of the company.';
 
 -- The leads of a page for the cache, without the lock: the revalidation before gives the time of the answer. One line for each lead,
--- whose parts are separated by tabs (lead-functions.ts).
+-- whose parts are separated by tabs (lead-page.ts).
 CREATE OR REPLACE FUNCTION leadtap.read_leads(company text, branch text, department text, since_ms bigint, page_limit integer)
   RETURNS text LANGUAGE plpgsql STABLE
   SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
@@ -214,7 +365,95 @@ BEGIN
   RETURN (SELECT string_agg(leadtap.to_ms(l.created_at) || E'\t' || {{lead_json}}, E'\n' ORDER BY page.position)
             FROM {{page}});
 END $$;
-COMMENT ON FUNCTION leadtap.read_leads(text, text, text, bigint, integer) IS 'A page of the leads of a company, a branch or a department as JSON, without the lock of the company.';
+
+-- users and tokens are parallel arrays; a token may be null. busy: the companies whose lock is not free at once.
+-- An instance passes as known the seen of its last call, and gets the changes since then, as 'kind id'. changed is null when
+-- anything may have changed: known is null or of another epoch of the server, or the log is pruned beyond it.
+CREATE OR REPLACE FUNCTION leadtap.revalidate(
+  companies text[], users text[], tokens text[], known text,
+  OUT read_at bigint, OUT busy text[], OUT accounts json, OUT seen text, OUT changed text[]
+) LANGUAGE plpgsql VOLATILE
+  SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+  SET plan_cache_mode = force_generic_plan SET enable_hashjoin = off SET enable_mergejoin = off SET lock_timeout = '5s' AS $$
+DECLARE
+  epoch text;
+  user_companies text[];
+  before pg_snapshot;
+  after_xid xid8;
+  open_xids xid8[];
+  max_changes constant integer := 1000;
+BEGIN
+  IF pg_is_in_recovery() THEN
+    RAISE read_only_sql_transaction USING MESSAGE = 'this is a standby, whose locks say nothing about the writers of its primary';
+  END IF;
+  IF current_setting('transaction_isolation') <> 'read committed' THEN
+    RAISE invalid_transaction_state USING MESSAGE = 'polls need the isolation level READ COMMITTED',
+      HINT = 'Set default_transaction_isolation to it for the role that polls.';
+  END IF;
+  IF cardinality(users) > 0 THEN
+    SELECT json_agg(json_build_object(
+             'isRevoked', EXISTS (SELECT FROM leadtap.revoked_tokens AS r WHERE r.token_id = bearer.token_id),
+             'user', CASE WHEN u.id IS NOT NULL THEN json_build_object(
+               'id', u.id, 'companyId', u.company_id, 'email', u.email, 'name', u.name, 'plan', u.plan,
+               'accessLevel', u.access_level, 'branchId', u.branch_id, 'departmentId', u.department_id) END)
+             ORDER BY bearer.ordinality),
+           array_agg(u.company_id)
+      INTO accounts, user_companies
+      FROM unnest(users, tokens) WITH ORDINALITY AS bearer (user_id, token_id, ordinality)
+      LEFT JOIN leadtap.users AS u ON u.id = bearer.user_id;
+  END IF;
+  busy := ARRAY(SELECT company FROM unnest(companies || user_companies) AS company
+                 WHERE NOT pg_try_advisory_xact_lock_shared(leadtap.lock_class(), leadtap.company_lock(company)));
+  read_at := leadtap.clock_ms();
+
+  -- The start of the server differs where the row was restored; the file of the log, in a copied database or a new table.
+  SELECT e.id || '/' || extract(epoch FROM pg_postmaster_start_time()) || '/' || pg_relation_filepath('leadtap.changes') || '/'
+    INTO epoch FROM leadtap.server_epoch AS e;
+  IF starts_with(known, epoch) THEN
+    before := substr(known, length(epoch) + 1)::pg_snapshot;
+    after_xid := pg_snapshot_xmax(before);
+    open_xids := ARRAY(SELECT pg_snapshot_xip(before));
+  END IF;
+  -- One statement, hence one snapshot. Transactions that the snapshot before did not see were open then, or began later.
+  SELECT coalesce(epoch, '') || pg_current_snapshot(),
+         CASE WHEN s.pruned_below <= pg_snapshot_xmin(before) THEN ARRAY(
+           SELECT c.kind || ' ' || c.id FROM leadtap.changes AS c WHERE c.xid >= after_xid
+           UNION ALL
+           SELECT c.kind || ' ' || c.id FROM leadtap.changes AS c WHERE c.xid = ANY (open_xids)
+           LIMIT max_changes + 1)
+         END
+    INTO seen, changed FROM leadtap.change_log_state AS s;
+  IF cardinality(changed) > max_changes OR 'all ' = ANY (changed) THEN
+    changed := NULL;
+  END IF;
+END $$;
+
+-- Called every few minutes, and when leadtap.revalidate could not say what has changed. Runs with the rights of the owner: no other
+-- role can delete an entry.
+CREATE OR REPLACE FUNCTION leadtap.prune_changes() RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+  SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
+DECLARE
+  prune_below xid8;
+BEGIN
+  INSERT INTO leadtap.server_epoch DEFAULT VALUES ON CONFLICT DO NOTHING;
+  SELECT s.next_pruned_below INTO prune_below FROM leadtap.change_log_state AS s
+   WHERE s.next_set_at < clock_timestamp() - interval '5 minutes' FOR UPDATE SKIP LOCKED;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  -- After a restore, the entries and the state may be those of another server, whose transactions had other ids.
+  prune_below := least(prune_below, pg_snapshot_xmin(pg_current_snapshot()));
+  DELETE FROM leadtap.changes AS c WHERE c.xid < prune_below;
+  DELETE FROM leadtap.changes AS c WHERE c.xid >= pg_snapshot_xmax(pg_current_snapshot());
+  -- Of the stamps of deleted leads, only the latest of each company is needed.
+  DELETE FROM leadtap.deleted_stamps AS d
+   WHERE EXISTS (SELECT FROM leadtap.deleted_stamps AS later WHERE later.company_id = d.company_id AND later.created_at > d.created_at);
+  UPDATE leadtap.change_log_state
+     SET pruned_below = prune_below, next_pruned_below = pg_snapshot_xmin(pg_current_snapshot()), next_set_at = clock_timestamp();
+END $$;
+REVOKE EXECUTE ON FUNCTION leadtap.prune_changes() FROM PUBLIC;
+
+-- Writes of the service -----------------------------------------------------------------------------------------------
 
 -- What a write of leads depends on: accounts, used keys, places, statuses, stored leads. refs has the company, branch, department and id
 -- of each lead; an id that the sender has not given is left out. users and tokens are parallel arrays, in which a token may be null;
@@ -322,7 +561,6 @@ BEGIN
                             AND e.id_hash = encode(sha256(convert_to(r.id, 'UTF8')), 'hex') LIMIT 1) AS e;
   END IF;
 END $$;
-COMMENT ON FUNCTION leadtap.read_batch(json, text[], text[], text[], text[], text) IS 'What a write of leads depends on, read under the locks of their companies and senders.';
 
 -- Adds leads in their order. A trigger of the operator's may suppress rows; all_or_none then fails, so that COMMIT can be sent
 -- together with this call. A function keeps its plan, also behind a pooler in transaction mode. It has no settings of its own, because
@@ -342,4 +580,3 @@ BEGIN
     RAISE EXCEPTION USING ERRCODE = 'LT003', MESSAGE = 'a trigger has suppressed a lead', SCHEMA = 'leadtap', TABLE = 'leads';
   END IF;
 END $$;
-COMMENT ON FUNCTION leadtap.add_leads(json, boolean) IS 'Adds leads; all_or_none fails if a trigger suppresses one.';

@@ -1,4 +1,4 @@
-/** The SQL that names every column of a lead, such as `lead-functions.sql` with the columns of the table of lead fields. */
+/** `functions.sql` with the columns of the table of lead fields, and other SQL that names every column of a lead. */
 import { readFileSync } from 'node:fs';
 import { type ColumnKind, FIELD_COLUMNS, LEAD_COLUMNS } from '../../leads/row.ts';
 import { LEAD_JSON, NAMES, PAGE } from './lead-page.ts';
@@ -38,11 +38,11 @@ const COLUMN_LISTS: Readonly<Record<string, readonly string[]>> = {
 
 const PARTS: Readonly<Record<string, string>> = { page: PAGE, lead_json: LEAD_JSON, ...NAMES };
 
-export function renderLeadFunctions(folder: URL): string {
-  const template = readFileSync(new URL('lead-functions.sql', folder), 'utf8');
+export function renderFunctions(folder: URL): string {
+  const template = readFileSync(new URL('functions.sql', folder), 'utf8');
   return template.replace(/\{\{(\w+)\}\}/g, (_match, name: string) => {
     const part = PARTS[name] ?? COLUMN_LISTS[name]?.join(', ');
-    if (part === undefined) throw new Error(`lead-functions.sql names the unknown part ${name}`);
+    if (part === undefined) throw new Error(`functions.sql names the unknown part ${name}`);
     return part;
   });
 }

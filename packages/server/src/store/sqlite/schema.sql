@@ -3,11 +3,11 @@
 -- "LTAP": distinguishes our files from those of other programs.
 PRAGMA application_id = 0x4c544150;
 
--- The migrations that made this schema. Each program compares them with its own before it changes anything.
+-- What made this schema: version 1 is this file, later ones are the files of migrations/. A program compares their SHA-256 with its own
+-- before it changes anything.
 CREATE TABLE migrations (
   version  INTEGER PRIMARY KEY,
   name     TEXT NOT NULL,
-  -- SHA-256 in hexadecimal.
   checksum TEXT NOT NULL
 ) STRICT;
 
@@ -16,7 +16,7 @@ CREATE TABLE migrations (
 CREATE TABLE companies (
   id         TEXT PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 200),
   name       TEXT NOT NULL CHECK (length(name) > 0),
-  -- The largest stamp ever given. The next stamp is larger, even if the clock was set back (delivery contract, D1, D2).
+  -- The largest stamp ever given. The next one is larger, even if the clock was set back (delivery contract, D1, D2).
   last_stamp INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
@@ -60,8 +60,7 @@ CREATE TABLE users (
   FOREIGN KEY (company_id, branch_id) REFERENCES branches (company_id, id),
   FOREIGN KEY (company_id, department_id) REFERENCES departments (company_id, id)
 ) STRICT, WITHOUT ROWID;
-
--- The users of one company, sorted by id, for `leadtap org export`.
+-- For `leadtap org export`.
 CREATE INDEX users_by_company ON users (company_id, id);
 
 -- Tokens --------------------------------------------------------------------------------------------------------------
@@ -73,12 +72,9 @@ CREATE TABLE issued_tokens (
   name       TEXT,
   issued_at  INTEGER NOT NULL,
   expires_at INTEGER NOT NULL,
-  -- What a token may do, as its claim `scope` has it: names separated by spaces.
   scope      TEXT NOT NULL DEFAULT 'leads:read',
-  -- The signing key, so that `leadtap token list` can say which tokens ended with their key.
   key_id     TEXT
 ) STRICT, WITHOUT ROWID;
-
 CREATE INDEX issued_tokens_by_user ON issued_tokens (user_id, issued_at);
 
 CREATE TABLE revoked_tokens (
@@ -119,87 +115,110 @@ CREATE TABLE leads (
   FOREIGN KEY (company_id, department_id) REFERENCES departments (company_id, id),
   FOREIGN KEY (company_id, status_value) REFERENCES statuses (company_id, value)
 ) STRICT, WITHOUT ROWID;
-
 CREATE UNIQUE INDEX leads_by_id ON leads (company_id, id);
 CREATE INDEX leads_by_branch ON leads (company_id, branch_id, created_at) WHERE branch_id IS NOT NULL;
 CREATE INDEX leads_by_department ON leads (company_id, department_id, created_at) WHERE department_id IS NOT NULL;
+-- Imported history. A consumer that had polled before has such a lead only if it is in received_leads.
+CREATE INDEX leads_of_history ON leads (company_id, created_at) WHERE created_at <> automation_created_at;
 
 -- D4: these columns never change, whichever program writes.
-CREATE TRIGGER leads_frozen BEFORE UPDATE OF company_id, id, created_at, automation_trigger_id, automation_created_at ON leads
-BEGIN
+CREATE TRIGGER leads_frozen BEFORE UPDATE OF company_id, id, created_at, automation_trigger_id, automation_created_at ON leads BEGIN
   SELECT RAISE(ABORT, 'company_id, id, created_at, automation_trigger_id and automation_created_at of a lead never change');
 END;
 
--- The last stamps of deleted companies. A company that is inserted again continues after its last stamp, whichever program
--- inserts it: a client that has stored a later createdAt as its `since` would miss its leads.
+-- The last stamps of deleted companies; out of date while the company exists. A company that is inserted again continues after its last
+-- stamp, whichever program inserts it: a client that has stored a later createdAt as its `since` would miss its leads.
 CREATE TABLE stamp_floors (
   company_id TEXT PRIMARY KEY,
-  -- New leads of a company with this id are stamped after it. Out of date while the company exists.
   last_stamp INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
-CREATE TRIGGER keep_stamp_of_deleted_company AFTER DELETE ON companies WHEN OLD.last_stamp > 0
-BEGIN
+CREATE TRIGGER keep_stamp_of_deleted_company AFTER DELETE ON companies WHEN OLD.last_stamp > 0 BEGIN
   INSERT INTO stamp_floors (company_id, last_stamp) VALUES (OLD.id, OLD.last_stamp)
     ON CONFLICT (company_id) DO UPDATE SET last_stamp = max(last_stamp, excluded.last_stamp);
 END;
 
 -- INSERT OR REPLACE and UPDATE OR REPLACE delete a row without its DELETE triggers, so the stamp is kept before that.
 CREATE TRIGGER keep_stamp_of_replaced_company BEFORE INSERT ON companies
-  WHEN EXISTS (SELECT 1 FROM companies WHERE id = NEW.id AND last_stamp > 0)
-BEGIN
+  WHEN EXISTS (SELECT 1 FROM companies WHERE id = NEW.id AND last_stamp > 0) BEGIN
   INSERT INTO stamp_floors (company_id, last_stamp) SELECT id, last_stamp FROM companies WHERE id = NEW.id
     ON CONFLICT (company_id) DO UPDATE SET last_stamp = max(last_stamp, excluded.last_stamp);
 END;
-CREATE TRIGGER keep_stamp_of_replaced_company_id BEFORE UPDATE OF id ON companies WHEN OLD.id <> NEW.id
-BEGIN
+CREATE TRIGGER keep_stamp_of_replaced_company_id BEFORE UPDATE OF id ON companies WHEN OLD.id <> NEW.id BEGIN
   INSERT INTO stamp_floors (company_id, last_stamp)
     SELECT id, last_stamp FROM companies WHERE id IN (OLD.id, NEW.id) AND last_stamp > 0
     ON CONFLICT (company_id) DO UPDATE SET last_stamp = max(last_stamp, excluded.last_stamp);
 END;
 
 CREATE TRIGGER restore_stamp_of_inserted_company AFTER INSERT ON companies
-  WHEN EXISTS (SELECT 1 FROM stamp_floors WHERE company_id = NEW.id AND last_stamp > NEW.last_stamp)
-BEGIN
+  WHEN EXISTS (SELECT 1 FROM stamp_floors WHERE company_id = NEW.id AND last_stamp > NEW.last_stamp) BEGIN
   UPDATE companies SET last_stamp = (SELECT last_stamp FROM stamp_floors WHERE company_id = NEW.id) WHERE id = NEW.id;
 END;
 CREATE TRIGGER restore_stamp_of_changed_company_id AFTER UPDATE OF id ON companies
-  WHEN EXISTS (SELECT 1 FROM stamp_floors WHERE company_id = NEW.id AND last_stamp > NEW.last_stamp)
-BEGIN
+  WHEN EXISTS (SELECT 1 FROM stamp_floors WHERE company_id = NEW.id AND last_stamp > NEW.last_stamp) BEGIN
   UPDATE companies SET last_stamp = (SELECT last_stamp FROM stamp_floors WHERE company_id = NEW.id) WHERE id = NEW.id;
 END;
 
--- The ids of leads that were erased for good. A lead with such an id is not added again unless its writer asks for it.
--- Without a reference to companies: a company that is deleted and inserted again must not get the leads back.
+-- The ids (SHA-256) of leads that were erased for good. A lead with such an id is not added again unless its writer asks for it. Without a
+-- reference to companies: a company that is deleted and inserted again must not get the leads back.
 CREATE TABLE erased_leads (
   company_id TEXT NOT NULL,
-  -- SHA-256 in hexadecimal, because an id may be personal data.
   id_hash    TEXT NOT NULL CHECK (length(id_hash) = 64),
   erased_at  INTEGER NOT NULL,
   PRIMARY KEY (company_id, id_hash)
 ) STRICT, WITHOUT ROWID;
 
--- The Idempotency-Keys of requests that have sent leads, for 30 days. A request that comes again gets the same result.
+-- The Idempotency-Keys of requests that have sent leads, for 30 days. A request that comes again gets the same results (JSON: createdAt and
+-- result of each lead, without ids). body_hash is an HMAC with the key, which is not stored: no content can be guessed from it.
 CREATE TABLE idempotency_keys (
   company_id TEXT NOT NULL,
-  -- SHA-256 in hexadecimal.
   key_hash   TEXT NOT NULL CHECK (length(key_hash) = 64),
-  -- HMAC-SHA-256 of the request with the key, which is not stored: no content can be guessed from it.
   body_hash  TEXT NOT NULL CHECK (length(body_hash) = 64),
-  -- createdAt and result of each lead, as JSON, without their ids.
   results    TEXT NOT NULL,
   used_at    INTEGER NOT NULL,
   PRIMARY KEY (company_id, key_hash)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX idempotency_keys_by_age ON idempotency_keys (company_id, used_at);
 
+-- Requests that sent leads and were refused, with their bodies, so that an operator can accept them: for 30 days, or until their user is
+-- removed. Not in the change log, and without references to other tables. source, answer_map and time_zone are those of the token.
+CREATE TABLE refused_leads (
+  id          TEXT PRIMARY KEY,
+  company_id  TEXT NOT NULL,
+  user_id     TEXT NOT NULL,
+  token_id    TEXT NOT NULL,
+  source      TEXT,
+  answer_map  TEXT,
+  time_zone   TEXT,
+  received_at INTEGER NOT NULL,
+  last_at     INTEGER NOT NULL,
+  times       INTEGER NOT NULL,
+  code        TEXT NOT NULL,
+  bytes       INTEGER NOT NULL,
+  media_type  TEXT NOT NULL,
+  body_hash   TEXT NOT NULL,
+  key_hash    TEXT,
+  -- JSON of index, field and detail, without values of the body.
+  errors      TEXT NOT NULL,
+  -- Base64. The last column, so that a list does not read its pages.
+  body        TEXT NOT NULL,
+  UNIQUE (company_id, user_id, token_id, body_hash)
+) STRICT;
+CREATE INDEX refused_leads_by_body ON refused_leads (company_id, body_hash);
+CREATE INDEX refused_leads_by_key ON refused_leads (company_id, key_hash) WHERE key_hash IS NOT NULL;
+CREATE INDEX refused_leads_by_time ON refused_leads (last_at);
+-- All that the diagnosis and the bounds read: without it, each row is read with its errors.
+CREATE INDEX refused_leads_by_sender ON refused_leads (company_id, user_id, token_id, code, received_at, last_at, times, bytes, id);
+
 -- Consumers and hooks -------------------------------------------------------------------------------------------------
 
--- The tokens that poll, and how far each has come. Its rows are bookkeeping: they are written every few seconds, are not in the
--- change log, and refer to no other table, so that a row of a removed user or a revoked token prevents nothing.
+-- The rows of this section are bookkeeping: they are written every few seconds, are not in the change log, and refer to no other table, so
+-- that a row of a removed user or a revoked token prevents nothing. token_id is '' for all tokens of a user that have no id. hours is JSON of
+-- the last 25 hours: the hour (since 1970) in which recording began, and [hour, leads, failures] of each in which something happened.
+
+-- The tokens that poll, and how far each has come.
 CREATE TABLE consumers (
   user_id           TEXT NOT NULL,
-  -- '' for all tokens of the user that have no id.
   token_id          TEXT NOT NULL,
   token_expires_at  INTEGER,
   first_poll_at     INTEGER NOT NULL,
@@ -210,44 +229,110 @@ CREATE TABLE consumers (
   interval_ms       INTEGER,
   confirmed_through INTEGER,
   delivered_through INTEGER,
-  -- Leads that the consumer was never sent although its positions are past them: a JSON array of ranges of created_at.
+  -- Leads that were never sent although the positions are past them: a JSON array of ranges of created_at.
   gaps              TEXT,
-  -- When confirmed_through last rose, so that a client that sends the same `since` again and again is noticed.
   confirmed_at      INTEGER,
+  -- What its pages could have: a JSON array of { after, scope }, each up to the next one.
+  scopes            TEXT,
+  hours             TEXT,
   PRIMARY KEY (user_id, token_id)
 ) STRICT, WITHOUT ROWID;
 
--- One row: the last time in which the service could not answer polls, and when it last stopped. Consumers are not late because of it.
-CREATE TABLE availability (
-  id                INTEGER PRIMARY KEY CHECK (id = 1),
-  unavailable_since INTEGER,
-  available_since   INTEGER,
-  stopped_at        INTEGER
-) STRICT;
+-- What consumers have received that do not exist any more, for 30 days, so that the leads that they received do not count as unseen.
+CREATE TABLE ended_consumers (
+  user_id       TEXT NOT NULL,
+  token_id      TEXT NOT NULL,
+  ended_at      INTEGER NOT NULL,
+  company_id    TEXT NOT NULL,
+  access_level  TEXT NOT NULL,
+  branch_id     TEXT,
+  department_id TEXT,
+  through       INTEGER NOT NULL,
+  gaps          TEXT,
+  scopes        TEXT,
+  PRIMARY KEY (user_id, token_id, ended_at)
+) STRICT, WITHOUT ROWID;
 
--- Webhook subscriptions, and up to which lead each was announced. Its rows are bookkeeping: they are not in the change log, and refer to
--- no other table, so that a row of a removed user or a revoked token prevents nothing.
+-- Leads whose branch or department was changed, and where they are now (null: never moved to one, or left it). A consumer that sees only a
+-- branch or a department may have passed such a lead before it was moved there: it has the lead only if that is in received_leads.
+CREATE TABLE moved_leads (
+  company_id    TEXT NOT NULL,
+  created_at    INTEGER NOT NULL,
+  branch_id     TEXT,
+  department_id TEXT,
+  PRIMARY KEY (company_id, created_at)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX moved_leads_by_branch ON moved_leads (company_id, branch_id, created_at) WHERE branch_id IS NOT NULL;
+CREATE INDEX moved_leads_by_department ON moved_leads (company_id, department_id, created_at) WHERE department_id IS NOT NULL;
+
+-- The moved leads, and those of history, that were in a page that was sent to a consumer, or that a webhook (token_id is its id) has accepted.
+CREATE TABLE received_leads (
+  company_id TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  user_id    TEXT NOT NULL,
+  token_id   TEXT NOT NULL,
+  PRIMARY KEY (company_id, created_at, user_id, token_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER record_moved_lead AFTER UPDATE OF branch_id, department_id ON leads
+  WHEN NEW.branch_id IS NOT OLD.branch_id OR NEW.department_id IS NOT OLD.department_id BEGIN
+  INSERT INTO moved_leads (company_id, created_at, branch_id, department_id)
+    VALUES (NEW.company_id, NEW.created_at,
+            CASE WHEN NEW.branch_id IS NOT OLD.branch_id THEN NEW.branch_id END,
+            CASE WHEN NEW.department_id IS NOT OLD.department_id THEN NEW.department_id END)
+    ON CONFLICT (company_id, created_at) DO UPDATE SET
+      branch_id = CASE WHEN NEW.branch_id IS NOT OLD.branch_id THEN excluded.branch_id ELSE branch_id END,
+      department_id = CASE WHEN NEW.department_id IS NOT OLD.department_id THEN excluded.department_id ELSE department_id END;
+END;
+CREATE TRIGGER delete_moved_lead AFTER DELETE ON leads BEGIN
+  DELETE FROM moved_leads WHERE company_id = OLD.company_id AND created_at = OLD.created_at;
+  DELETE FROM received_leads WHERE company_id = OLD.company_id AND created_at = OLD.created_at;
+END;
+
+-- The tokens that send leads, when each last did, and what was refused of it.
+CREATE TABLE senders (
+  user_id             TEXT NOT NULL,
+  token_id            TEXT NOT NULL,
+  company_id          TEXT NOT NULL,
+  source              TEXT,
+  token_expires_at    INTEGER,
+  first_request_at    INTEGER NOT NULL,
+  last_request_at     INTEGER NOT NULL,
+  last_accepted_at    INTEGER,
+  last_refused_at     INTEGER,
+  last_refused_status INTEGER,
+  last_refused_code   TEXT,
+  -- The names of the fields with an error, never their values: a JSON array.
+  last_refused_fields TEXT,
+  last_unkept_at      INTEGER,
+  -- A JSON array of [day, accepted leads, refused requests]: the last 30 days in UTC, without those that had none.
+  days                TEXT NOT NULL,
+  hours               TEXT,
+  PRIMARY KEY (user_id, token_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX senders_unkept ON senders (company_id) WHERE last_unkept_at IS NOT NULL;
+
+-- Webhook subscriptions, and up to which lead each has got an event, or the leads themselves.
 CREATE TABLE hooks (
   id                TEXT PRIMARY KEY,
-  -- Of the user, when the hook was added.
   company_id        TEXT NOT NULL,
   user_id           TEXT NOT NULL,
-  -- '' for all tokens of the user that have no id.
   token_id          TEXT NOT NULL,
   token_expires_at  INTEGER,
+  -- The signing key of the token, or the issuer of the identity provider: nothing is sent if it is not accepted any more.
+  key_id            TEXT,
   -- A secret: who knows it can call the receiver.
   url               TEXT NOT NULL,
-  -- The {base_url} that the subscription was sent to.
+  send              TEXT NOT NULL CHECK (send IN ('event', 'lead')),
+  name              TEXT,
   base_url          TEXT NOT NULL,
   created_at        INTEGER NOT NULL,
-  -- A receiver has accepted an event for all leads up to here.
+  -- The receiver has accepted an event for all leads up to here, or all these leads.
   announced_through INTEGER NOT NULL,
-  -- The `since` of the last accepted event.
+  -- The `since` of the last accepted event. Of a hook that sends leads: where the subscription started.
   announced_since   INTEGER,
-  -- Time and HTTP status of the last attempt. The status is null if there was no response.
   last_event_at     INTEGER,
   last_status       INTEGER,
-  -- Failed attempts since the last accepted event, and the time of the first of them.
   failures          INTEGER NOT NULL,
   failing_since     INTEGER,
   disabled_at       INTEGER,
@@ -257,20 +342,42 @@ CREATE TABLE hooks (
   check_at          INTEGER,
   -- The last event is repeated once if the consumer has not polled by then.
   remind_at         INTEGER,
-  UNIQUE (user_id, token_id, url)
+  scopes            TEXT,
+  hours             TEXT,
+  UNIQUE (user_id, token_id, url, send)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX hooks_by_company ON hooks (company_id);
 CREATE INDEX hooks_by_check ON hooks (check_at) WHERE check_at IS NOT NULL;
 
+-- The log of each consumer, webhook and sender (subject: its public id). Counts and times as JSON, no data of leads.
+CREATE TABLE attempts (
+  subject    TEXT NOT NULL,
+  at         INTEGER NOT NULL,
+  company_id TEXT NOT NULL,
+  kind       TEXT NOT NULL,
+  -- What the receiver of a webhook answered. It may repeat a lead.
+  reason     TEXT,
+  details    TEXT NOT NULL,
+  PRIMARY KEY (subject, at)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX attempts_by_company ON attempts (company_id, at);
+
+-- One row: the last time in which the service could not answer polls, when it last stopped, and the whole hours of the last 25 in which it
+-- could not (JSON). Consumers are not late because of it.
+CREATE TABLE availability (
+  id                INTEGER PRIMARY KEY CHECK (id = 1),
+  unavailable_since INTEGER,
+  available_since   INTEGER,
+  stopped_at        INTEGER,
+  downtimes         TEXT
+) STRICT;
+
 -- Change log ----------------------------------------------------------------------------------------------------------
 
--- For processes that cache what they have read: each reads the entries after the last one it has seen.
--- The kinds:
+-- For processes that cache what they have read: each reads the entries after the last one it has seen. The kinds:
 --   leads-appended  a company has new leads, all of them later than its other leads
---   company         any other change to a company's pages: a lead was updated, deleted or imported as history; a company,
---                   branch or department was renamed; a status was changed
---   user            a user was changed or removed
---   token           a token was revoked
+--   company         any other change of what is in its pages: leads, names of places, statuses
+--   user, token     a user was changed or removed; a token was revoked
 CREATE TABLE changes (
   seq  INTEGER PRIMARY KEY,
   kind TEXT NOT NULL CHECK (kind IN ('leads-appended', 'company', 'user', 'token')),
@@ -282,55 +389,41 @@ CREATE TABLE changes (
 INSERT INTO changes (kind, id) VALUES ('company', '');
 
 -- A reader that needs older entries discards its whole cache.
-CREATE TRIGGER prune_changes AFTER INSERT ON changes
-BEGIN
+CREATE TRIGGER prune_changes AFTER INSERT ON changes BEGIN
   DELETE FROM changes WHERE seq <= NEW.seq - 10000;
 END;
 
 -- A transaction that appends leads raises the last stamp once. One that adds history logs the change itself.
-CREATE TRIGGER log_change_of_stamp AFTER UPDATE OF last_stamp ON companies
-BEGIN
+CREATE TRIGGER log_change_of_stamp AFTER UPDATE OF last_stamp ON companies BEGIN
   INSERT INTO changes (kind, id) VALUES ('leads-appended', NEW.id);
 END;
-CREATE TRIGGER log_change_of_lead AFTER UPDATE ON leads
-BEGIN
+CREATE TRIGGER log_change_of_lead AFTER UPDATE ON leads BEGIN
   INSERT INTO changes (kind, id) VALUES ('company', NEW.company_id);
 END;
-CREATE TRIGGER log_delete_of_lead AFTER DELETE ON leads
-BEGIN
+CREATE TRIGGER log_delete_of_lead AFTER DELETE ON leads BEGIN
   INSERT INTO changes (kind, id) VALUES ('company', OLD.company_id);
 END;
-
-CREATE TRIGGER log_change_of_company AFTER UPDATE OF id, name ON companies
-BEGIN
+CREATE TRIGGER log_change_of_company AFTER UPDATE OF id, name ON companies BEGIN
   INSERT INTO changes (kind, id) VALUES ('company', OLD.id), ('company', NEW.id);
 END;
-CREATE TRIGGER log_change_of_status AFTER UPDATE ON statuses
-BEGIN
+CREATE TRIGGER log_change_of_status AFTER UPDATE ON statuses BEGIN
   INSERT INTO changes (kind, id) VALUES ('company', OLD.company_id), ('company', NEW.company_id);
 END;
-CREATE TRIGGER log_delete_of_status AFTER DELETE ON statuses
-BEGIN
+CREATE TRIGGER log_delete_of_status AFTER DELETE ON statuses BEGIN
   INSERT INTO changes (kind, id) VALUES ('company', OLD.company_id);
 END;
-CREATE TRIGGER log_change_of_branch AFTER UPDATE ON branches
-BEGIN
+CREATE TRIGGER log_change_of_branch AFTER UPDATE ON branches BEGIN
   INSERT INTO changes (kind, id) VALUES ('company', OLD.company_id), ('company', NEW.company_id);
 END;
-CREATE TRIGGER log_change_of_department AFTER UPDATE ON departments
-BEGIN
+CREATE TRIGGER log_change_of_department AFTER UPDATE ON departments BEGIN
   INSERT INTO changes (kind, id) VALUES ('company', OLD.company_id), ('company', NEW.company_id);
 END;
-
-CREATE TRIGGER log_change_of_user AFTER UPDATE ON users
-BEGIN
+CREATE TRIGGER log_change_of_user AFTER UPDATE ON users BEGIN
   INSERT INTO changes (kind, id) VALUES ('user', OLD.id);
 END;
-CREATE TRIGGER log_delete_of_user AFTER DELETE ON users
-BEGIN
+CREATE TRIGGER log_delete_of_user AFTER DELETE ON users BEGIN
   INSERT INTO changes (kind, id) VALUES ('user', OLD.id);
 END;
-CREATE TRIGGER log_revoked_token AFTER INSERT ON revoked_tokens
-BEGIN
+CREATE TRIGGER log_revoked_token AFTER INSERT ON revoked_tokens BEGIN
   INSERT INTO changes (kind, id) VALUES ('token', NEW.token_id);
 END;

@@ -1,8 +1,6 @@
 -- The schema of Leadtap on PostgreSQL 14 or later. Ids are given by the operator; times are stored in whole milliseconds.
--- Constraints and triggers keep the delivery contract (docs/delivery.md) for every program that writes rows.
---
--- Two functions are not here: leads_before_insert and read_page name every column of a lead, and are created before the migrations
--- run (lead-functions.sql).
+-- Constraints and triggers keep the delivery contract (docs/delivery.md) for every program that writes rows. functions.sql, which is run
+-- first, has the functions that the service calls, and the one that stamps a new lead.
 
 COMMENT ON SCHEMA leadtap IS 'Leadtap: new leads on tap.';
 
@@ -10,10 +8,10 @@ CREATE TABLE leadtap.migrations (
   version    integer PRIMARY KEY,
   name       text NOT NULL,
   applied_at timestamptz NOT NULL DEFAULT now(),
-  checksum   text NOT NULL
+  checksum   text NOT NULL,
+  functions  text NOT NULL
 );
-COMMENT ON TABLE leadtap.migrations IS 'The migrations that made this schema. Its version is that of the last one.';
-COMMENT ON COLUMN leadtap.migrations.checksum IS 'SHA-256 of the migration in hexadecimal. Each program compares it with its own before it changes anything.';
+COMMENT ON TABLE leadtap.migrations IS 'What made this schema: version 1 is schema.sql, later ones are the files of migrations/. checksum is the SHA-256 of the file, functions that of functions.sql then. Each program compares them with its own before it changes anything.';
 
 -- Types ---------------------------------------------------------------------------------------------------------------
 
@@ -26,10 +24,10 @@ CREATE DOMAIN leadtap.moment AS timestamptz(3)
   CHECK (VALUE >= '0001-01-01 00:00:00+00 BC' AND VALUE < '10000-01-01 00:00:00+00');
 COMMENT ON DOMAIN leadtap.moment IS 'A point in time, in whole milliseconds.';
 
+-- Whether there are at most 50 images, of at most 10,000 characters each.
 CREATE FUNCTION leadtap.are_valid_images(images text[]) RETURNS boolean LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
   RETURN array_ndims(images) = 1 AND cardinality(images) <= 50
     AND (SELECT bool_and(image IS NOT NULL AND char_length(image) <= 10000) FROM unnest(images) AS image);
-COMMENT ON FUNCTION leadtap.are_valid_images(text[]) IS 'Whether there are at most 50 images, of at most 10,000 characters each.';
 
 -- Organisation --------------------------------------------------------------------------------------------------------
 
@@ -42,8 +40,6 @@ CREATE TABLE leadtap.companies (
   last_writer_server timestamptz
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE leadtap.companies IS 'The owners of leads. No user sees the leads of another company.';
-COMMENT ON COLUMN leadtap.companies.id IS 'The operator''s own id.';
-COMMENT ON COLUMN leadtap.companies.name IS 'The companyName of leads.';
 COMMENT ON COLUMN leadtap.companies.stamp_floor IS 'New leads are stamped after this, whatever the clock says: the newest created_at before a TRUNCATE, or in the database that was migrated from.';
 COMMENT ON COLUMN leadtap.companies.last_writer IS 'The transaction that last added a lead. A transaction with an older snapshot cannot stamp, and must be retried.';
 COMMENT ON COLUMN leadtap.companies.last_writer_server IS 'When the server of that transaction started. A restored dump may contain transaction ids that the new server assigns again.';
@@ -58,11 +54,6 @@ CREATE TABLE leadtap.statuses (
   PRIMARY KEY (company_id, value)
 );
 COMMENT ON TABLE leadtap.statuses IS 'The catalogue of statuses that a company''s leads can have.';
-COMMENT ON COLUMN leadtap.statuses.value IS 'An upper-case word, such as NEW.';
-COMMENT ON COLUMN leadtap.statuses.label IS 'For people, such as "New".';
-COMMENT ON COLUMN leadtap.statuses.color IS 'For screens, such as #2563eb.';
-COMMENT ON COLUMN leadtap.statuses.final IS 'Whether a lead stays in it: won, or lost.';
-COMMENT ON COLUMN leadtap.statuses.position IS 'Their order, from 0. A new lead is NEW, or else has the first status.';
 
 CREATE TABLE leadtap.branches (
   company_id text COLLATE "C" NOT NULL REFERENCES leadtap.companies (id),
@@ -71,7 +62,6 @@ CREATE TABLE leadtap.branches (
   PRIMARY KEY (company_id, id)
 );
 COMMENT ON TABLE leadtap.branches IS 'Parts of a company. Ids are unique in their company.';
-COMMENT ON COLUMN leadtap.branches.name IS 'The branchName of leads.';
 
 CREATE TABLE leadtap.departments (
   company_id text COLLATE "C" NOT NULL,
@@ -84,7 +74,6 @@ CREATE TABLE leadtap.departments (
   FOREIGN KEY (company_id, branch_id) REFERENCES leadtap.branches (company_id, id)
 );
 COMMENT ON TABLE leadtap.departments IS 'Parts of a branch. Ids are unique in their company.';
-COMMENT ON COLUMN leadtap.departments.name IS 'The departmentName of leads.';
 
 CREATE TABLE leadtap.users (
   id            text COLLATE "C" PRIMARY KEY CHECK (char_length(id) BETWEEN 1 AND 200),
@@ -103,8 +92,6 @@ CREATE TABLE leadtap.users (
 -- The users of one company, sorted by id, for `leadtap org export`.
 CREATE INDEX users_by_company ON leadtap.users (company_id, id);
 COMMENT ON TABLE leadtap.users IS 'The users that may poll. The subject of a token is the id of a user.';
-COMMENT ON COLUMN leadtap.users.plan IS 'PROFESSIONAL may poll; any other upper-case word may not.';
-COMMENT ON COLUMN leadtap.users.access_level IS 'COMPANY sees all leads of the company, BRANCH those of the branch, DEPARTMENT those of the department.';
 
 -- Tokens --------------------------------------------------------------------------------------------------------------
 
@@ -118,8 +105,6 @@ CREATE TABLE leadtap.issued_tokens (
   key_id     text
 );
 COMMENT ON TABLE leadtap.issued_tokens IS 'The tokens that `leadtap token issue` made, without the tokens themselves. A token may be issued for a user who does not exist yet, and is kept when the user is removed.';
-COMMENT ON COLUMN leadtap.issued_tokens.scope IS 'What the token may do, as its claim `scope` has it: leads:read, leads:write, or both with a space between them.';
-COMMENT ON COLUMN leadtap.issued_tokens.key_id IS 'The signing key, so that `leadtap token list` can say which tokens ended with their key.';
 CREATE INDEX issued_tokens_by_user ON leadtap.issued_tokens (user_id, issued_at);
 
 CREATE TABLE leadtap.revoked_tokens (
@@ -175,6 +160,8 @@ CREATE TABLE leadtap.leads (
 );
 CREATE INDEX leads_by_branch ON leadtap.leads (company_id, branch_id, created_at) WHERE branch_id IS NOT NULL;
 CREATE INDEX leads_by_department ON leadtap.leads (company_id, department_id, created_at) WHERE department_id IS NOT NULL;
+-- Imported history. A consumer that had polled before has such a lead only if it is in received_leads.
+CREATE INDEX leads_of_history ON leadtap.leads (company_id, created_at) WHERE created_at <> automation_created_at;
 
 -- ANALYZE copies samples of every column into pg_statistic, where an erased person would stay. No query of Leadtap that needs
 -- statistics compares these columns.
@@ -184,18 +171,7 @@ ALTER TABLE leadtap.leads
   ALTER address SET STATISTICS 0, ALTER postal_code SET STATISTICS 0, ALTER address_notes SET STATISTICS 0,
   ALTER custom_fields SET STATISTICS 0, ALTER images SET STATISTICS 0;
 
-COMMENT ON TABLE leadtap.leads IS 'The leads. INSERT with a company_id and the columns that you have; triggers supply the rest.';
-COMMENT ON COLUMN leadtap.leads.id IS 'Your own id, unique in the company; generated when left out. An INSERT with an existing id updates that lead.';
-COMMENT ON COLUMN leadtap.leads.created_at IS 'Set by the database, unique and rising within a company. Never changes. Kept as given only where leadtap.historical is on.';
-COMMENT ON COLUMN leadtap.leads.branch_id IS 'Taken from the department when left out.';
-COMMENT ON COLUMN leadtap.leads.full_name IS 'Where it is null, answers contain the first and the last name.';
-COMMENT ON COLUMN leadtap.leads.timeslot IS 'HH:MM.';
-COMMENT ON COLUMN leadtap.leads.status_value IS 'One of the company''s statuses; NEW, or else the first one, when left out.';
-COMMENT ON COLUMN leadtap.leads.custom_fields IS 'A JSON object.';
-COMMENT ON COLUMN leadtap.leads.images IS 'Web addresses.';
-COMMENT ON COLUMN leadtap.leads.updated_at IS 'Set by the database with every change.';
-COMMENT ON COLUMN leadtap.leads.automation_trigger_id IS 'The id by which automations recognise the lead. Never changes.';
-COMMENT ON COLUMN leadtap.leads.automation_created_at IS 'When the lead was added. Never changes.';
+COMMENT ON TABLE leadtap.leads IS 'The leads. INSERT with a company_id and the columns that you have; triggers supply the rest. An INSERT with an existing id updates that lead.';
 
 CREATE TABLE leadtap.deleted_stamps (
   company_id text COLLATE "C" NOT NULL,
@@ -211,8 +187,7 @@ CREATE TABLE leadtap.erased_leads (
   erased_at  leadtap.moment NOT NULL,
   PRIMARY KEY (company_id, id_hash)
 );
-COMMENT ON TABLE leadtap.erased_leads IS 'The ids of leads that were erased with `leadtap leads erase`. An INSERT with such an id fails with LT002.';
-COMMENT ON COLUMN leadtap.erased_leads.id_hash IS 'SHA-256 of the id in hexadecimal, because an id may be personal data.';
+COMMENT ON TABLE leadtap.erased_leads IS 'The ids (SHA-256) of leads that were erased with `leadtap leads erase`. An INSERT with such an id fails with LT002.';
 
 CREATE TABLE leadtap.idempotency_keys (
   company_id text COLLATE "C" NOT NULL,
@@ -223,16 +198,45 @@ CREATE TABLE leadtap.idempotency_keys (
   PRIMARY KEY (company_id, key_hash)
 );
 CREATE INDEX idempotency_keys_by_age ON leadtap.idempotency_keys (company_id, used_at);
-COMMENT ON TABLE leadtap.idempotency_keys IS 'The Idempotency-Keys of requests that have sent leads, for 30 days. A request that comes again gets the same result.';
-COMMENT ON COLUMN leadtap.idempotency_keys.key_hash IS 'SHA-256 of company, user, token and key, in hexadecimal.';
-COMMENT ON COLUMN leadtap.idempotency_keys.body_hash IS 'HMAC-SHA-256 of the request with the key, which is not stored: no content can be guessed from it.';
-COMMENT ON COLUMN leadtap.idempotency_keys.results IS 'created_at and result of each lead, as JSON, without their ids.';
+COMMENT ON TABLE leadtap.idempotency_keys IS 'The Idempotency-Keys of requests that have sent leads, for 30 days. A request that comes again gets the same results (JSON, without ids). body_hash is an HMAC with the key, which is not stored: no content can be guessed from it.';
+
+-- Not in the change log, and without references to other tables: the instances delete its rows after 30 days, and those of removed users.
+CREATE TABLE leadtap.refused_leads (
+  id          text COLLATE "C" PRIMARY KEY,
+  company_id  text COLLATE "C" NOT NULL,
+  user_id     text COLLATE "C" NOT NULL,
+  token_id    text COLLATE "C" NOT NULL,
+  source      text,
+  answer_map  text,
+  time_zone   text,
+  received_at leadtap.moment NOT NULL,
+  last_at     leadtap.moment NOT NULL,
+  times       integer NOT NULL,
+  code        text NOT NULL,
+  bytes       integer NOT NULL,
+  media_type  text NOT NULL,
+  body_hash   text COLLATE "C" NOT NULL,
+  key_hash    text COLLATE "C",
+  errors      text NOT NULL,
+  body        text NOT NULL,
+  UNIQUE (company_id, user_id, token_id, body_hash)
+);
+-- No sample of a body in the statistics of the planner.
+ALTER TABLE leadtap.refused_leads ALTER body SET STATISTICS 0, ALTER errors SET STATISTICS 0, ALTER answer_map SET STATISTICS 0;
+CREATE INDEX refused_leads_by_body ON leadtap.refused_leads (company_id, body_hash);
+CREATE INDEX refused_leads_by_key ON leadtap.refused_leads (company_id, key_hash) WHERE key_hash IS NOT NULL;
+CREATE INDEX refused_leads_by_time ON leadtap.refused_leads (last_at);
+-- All that the diagnosis and the bounds read of refused requests: without it, each row is read with its errors.
+CREATE INDEX refused_leads_by_sender ON leadtap.refused_leads (company_id, user_id, token_id, code, received_at, last_at, times, bytes, id);
+COMMENT ON TABLE leadtap.refused_leads IS 'Requests that sent leads and were refused, with their bodies (Base64), for 30 days. An operator can accept them. source, answer_map and time_zone are those of the token; errors has no values of the body.';
 
 -- Consumers and hooks -------------------------------------------------------------------------------------------------
 
--- The tokens that poll, and how far each has come. Its rows are bookkeeping: they are written every few seconds, are not in the
--- change log, and refer to no other table, so that a row of a removed user or a revoked token prevents nothing. Half-empty pages
--- let an updated row stay on its page (HOT update).
+-- The rows of this section are bookkeeping: they are written every few seconds, are not in the change log, and refer to no other table, so
+-- that a row of a removed user or a revoked token prevents nothing. token_id is empty for all tokens of a user that have no id. hours is
+-- JSON of the last 25 hours: the hour (since 1970) in which recording began, and [hour, leads, failures] of each in which something
+-- happened. Half-empty pages let an updated row stay on its page (HOT update).
+
 CREATE TABLE leadtap.consumers (
   user_id           text COLLATE "C" NOT NULL,
   token_id          text COLLATE "C" NOT NULL,
@@ -247,36 +251,81 @@ CREATE TABLE leadtap.consumers (
   delivered_through leadtap.moment,
   gaps              text,
   confirmed_at      leadtap.moment,
+  scopes            text,
+  hours             text,
   PRIMARY KEY (user_id, token_id)
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE leadtap.consumers IS 'The tokens that poll, and how far each has come. A lead is confirmed if confirmed_through >= its created_at, delivered if delivered_through >= it, and waiting otherwise.';
-COMMENT ON COLUMN leadtap.consumers.token_id IS 'Empty for all tokens of the user that have no id.';
-COMMENT ON COLUMN leadtap.consumers.token_expires_at IS 'When the token of the last poll expires.';
-COMMENT ON COLUMN leadtap.consumers.last_status IS 'The HTTP status of the last poll.';
-COMMENT ON COLUMN leadtap.consumers.waiting_until IS 'A poll waits for a lead (Prefer: wait) until this time at most.';
-COMMENT ON COLUMN leadtap.consumers.interval_ms IS 'The usual time between two polls, in milliseconds.';
-COMMENT ON COLUMN leadtap.consumers.confirmed_through IS 'The largest since that the consumer has sent.';
-COMMENT ON COLUMN leadtap.consumers.delivered_through IS 'The newest created_at that was sent to the consumer.';
-COMMENT ON COLUMN leadtap.consumers.gaps IS 'Leads that the consumer was never sent although its positions are past them: a JSON array of ranges of created_at, in milliseconds since 1970. A lead in one of them is neither confirmed nor delivered, but skipped. Null: none.';
-COMMENT ON COLUMN leadtap.consumers.confirmed_at IS 'When confirmed_through last rose, or the last poll before leads after it were sent. Null: unknown, or the last page was asked for without since.';
+COMMENT ON COLUMN leadtap.consumers.gaps IS 'Leads that were never sent although the positions are past them: a JSON array of ranges of created_at.';
+COMMENT ON COLUMN leadtap.consumers.scopes IS 'What its pages could have, so that leads from before its access was widened do not count as received: a JSON array of { after, scope }, each up to the next one.';
 
-CREATE TABLE leadtap.availability (
-  id                boolean PRIMARY KEY DEFAULT true CHECK (id),
-  unavailable_since leadtap.moment,
-  available_since   leadtap.moment,
-  stopped_at        leadtap.moment
+CREATE TABLE leadtap.ended_consumers (
+  user_id       text COLLATE "C" NOT NULL,
+  token_id      text COLLATE "C" NOT NULL,
+  ended_at      leadtap.moment NOT NULL,
+  company_id    text COLLATE "C" NOT NULL,
+  access_level  text COLLATE "C" NOT NULL,
+  branch_id     text COLLATE "C",
+  department_id text COLLATE "C",
+  through       leadtap.moment NOT NULL,
+  gaps          text,
+  scopes        text,
+  PRIMARY KEY (user_id, token_id, ended_at)
 );
-COMMENT ON TABLE leadtap.availability IS 'One row: the last time in which the service could not answer polls, and when an instance last stopped. Consumers are not late because of it.';
+COMMENT ON TABLE leadtap.ended_consumers IS 'What consumers have received that do not exist any more, for 30 days, so that the leads that they received do not count as unseen.';
 
--- Webhook subscriptions, and up to which lead each was announced. Its rows are bookkeeping: they are not in the change log, and refer to
--- no other table, so that a row of a removed user or a revoked token prevents nothing.
+CREATE TABLE leadtap.moved_leads (
+  company_id    text COLLATE "C" NOT NULL,
+  created_at    leadtap.moment NOT NULL,
+  branch_id     text COLLATE "C",
+  department_id text COLLATE "C",
+  PRIMARY KEY (company_id, created_at)
+);
+CREATE INDEX moved_leads_by_branch ON leadtap.moved_leads (company_id, branch_id, created_at) WHERE branch_id IS NOT NULL;
+CREATE INDEX moved_leads_by_department ON leadtap.moved_leads (company_id, department_id, created_at) WHERE department_id IS NOT NULL;
+COMMENT ON TABLE leadtap.moved_leads IS 'Leads whose branch or department was changed, and where they are now (null: never moved to one, or left it). A consumer that sees only a branch or a department may have passed such a lead before it was moved there: it has the lead only if that is in received_leads.';
+
+CREATE TABLE leadtap.received_leads (
+  company_id text COLLATE "C" NOT NULL,
+  created_at leadtap.moment NOT NULL,
+  user_id    text COLLATE "C" NOT NULL,
+  token_id   text COLLATE "C" NOT NULL,
+  PRIMARY KEY (company_id, created_at, user_id, token_id)
+);
+COMMENT ON TABLE leadtap.received_leads IS 'The moved leads, and those of history, that were in a page that was sent to a consumer, or that a webhook (token_id is its id) has accepted.';
+
+CREATE TABLE leadtap.senders (
+  user_id             text COLLATE "C" NOT NULL,
+  token_id            text COLLATE "C" NOT NULL,
+  company_id          text COLLATE "C" NOT NULL,
+  source              text,
+  token_expires_at    leadtap.moment,
+  first_request_at    leadtap.moment NOT NULL,
+  last_request_at     leadtap.moment NOT NULL,
+  last_accepted_at    leadtap.moment,
+  last_refused_at     leadtap.moment,
+  last_refused_status integer,
+  last_refused_code   text,
+  last_refused_fields text,
+  last_unkept_at      leadtap.moment,
+  days                text NOT NULL,
+  hours               text,
+  PRIMARY KEY (user_id, token_id)
+) WITH (fillfactor = 50);
+CREATE INDEX senders_unkept ON leadtap.senders (company_id) WHERE last_unkept_at IS NOT NULL;
+COMMENT ON TABLE leadtap.senders IS 'The tokens that send leads, when each last did, and what was refused of it.';
+COMMENT ON COLUMN leadtap.senders.days IS 'A JSON array of [day, accepted leads, refused requests]: the last 30 days in UTC, without those that had none.';
+
 CREATE TABLE leadtap.hooks (
   id                text COLLATE "C" PRIMARY KEY,
   company_id        text COLLATE "C" NOT NULL,
   user_id           text COLLATE "C" NOT NULL,
   token_id          text COLLATE "C" NOT NULL,
   token_expires_at  leadtap.moment,
+  key_id            text COLLATE "C",
   url               text COLLATE "C" NOT NULL,
+  send              text COLLATE "C" NOT NULL CHECK (send IN ('event', 'lead')),
+  name              text,
   base_url          text COLLATE "C" NOT NULL,
   created_at        leadtap.moment NOT NULL,
   announced_through leadtap.moment NOT NULL,
@@ -288,27 +337,43 @@ CREATE TABLE leadtap.hooks (
   disabled_at       leadtap.moment,
   not_before        leadtap.moment NOT NULL,
   check_at          leadtap.moment,
-  remind_at         leadtap.moment
+  remind_at         leadtap.moment,
+  scopes            text,
+  hours             text
 );
 -- The hash, because an index has no room for the longest URLs. A backslash would begin an escape sequence of bytea.
-CREATE UNIQUE INDEX hooks_by_user ON leadtap.hooks (user_id, token_id, sha256(replace(url, '\', '\\')::bytea));
+CREATE UNIQUE INDEX hooks_by_user ON leadtap.hooks (user_id, token_id, sha256(replace(url, '\', '\\')::bytea), send);
 CREATE INDEX hooks_by_company ON leadtap.hooks (company_id);
 CREATE INDEX hooks_by_check ON leadtap.hooks (check_at) WHERE check_at IS NOT NULL;
-COMMENT ON TABLE leadtap.hooks IS 'Webhook subscriptions. An event is due while the user may see a lead after announced_through.';
-COMMENT ON COLUMN leadtap.hooks.company_id IS 'Of the user, when the hook was added.';
-COMMENT ON COLUMN leadtap.hooks.token_id IS 'Empty for all tokens of the user that have no id.';
-COMMENT ON COLUMN leadtap.hooks.token_expires_at IS 'The hook ends with its token.';
+COMMENT ON TABLE leadtap.hooks IS 'Webhook subscriptions. An event, or a lead, is due while the user may see a lead after announced_through.';
+COMMENT ON COLUMN leadtap.hooks.key_id IS 'The signing key of the token, or the issuer of the identity provider: nothing is sent if it is not accepted any more.';
 COMMENT ON COLUMN leadtap.hooks.url IS 'A secret: who knows it can call the receiver.';
-COMMENT ON COLUMN leadtap.hooks.base_url IS 'The {base_url} that the subscription was sent to.';
-COMMENT ON COLUMN leadtap.hooks.announced_through IS 'A receiver has accepted an event for all leads up to here.';
-COMMENT ON COLUMN leadtap.hooks.announced_since IS 'The since of the last accepted event.';
-COMMENT ON COLUMN leadtap.hooks.last_event_at IS 'The time of the last attempt.';
-COMMENT ON COLUMN leadtap.hooks.last_status IS 'The HTTP status of the last attempt. Null if there was no response.';
-COMMENT ON COLUMN leadtap.hooks.failures IS 'Failed attempts since the last accepted event.';
-COMMENT ON COLUMN leadtap.hooks.failing_since IS 'The time of the first of these failures.';
+COMMENT ON COLUMN leadtap.hooks.announced_since IS 'The since of the last accepted event. Of a hook that sends leads: where the subscription started.';
 COMMENT ON COLUMN leadtap.hooks.not_before IS 'No event is sent before: the end of a claim, of a backoff, or of the pause between two events.';
 COMMENT ON COLUMN leadtap.hooks.check_at IS 'The hook is examined at this time, also without new leads.';
 COMMENT ON COLUMN leadtap.hooks.remind_at IS 'The last event is repeated once if the consumer has not polled by then.';
+
+CREATE TABLE leadtap.attempts (
+  subject    text COLLATE "C" NOT NULL,
+  at         leadtap.moment NOT NULL,
+  company_id text COLLATE "C" NOT NULL,
+  kind       text NOT NULL,
+  reason     text,
+  details    text NOT NULL,
+  PRIMARY KEY (subject, at)
+);
+CREATE INDEX attempts_by_company ON leadtap.attempts (company_id, at);
+COMMENT ON TABLE leadtap.attempts IS 'The log of each consumer, webhook and sender (subject: its public id). Counts and times as JSON, no data of leads.';
+COMMENT ON COLUMN leadtap.attempts.reason IS 'What the receiver of a webhook answered. It may repeat a lead, so it is deleted when leads are.';
+
+CREATE TABLE leadtap.availability (
+  id                boolean PRIMARY KEY DEFAULT true CHECK (id),
+  unavailable_since leadtap.moment,
+  available_since   leadtap.moment,
+  stopped_at        leadtap.moment,
+  downtimes         text
+);
+COMMENT ON TABLE leadtap.availability IS 'One row: the last time in which the service could not answer polls, when an instance last stopped, and the whole hours of the last 25 in which it could not (JSON). Consumers are not late because of it.';
 
 -- Change log ----------------------------------------------------------------------------------------------------------
 
@@ -322,9 +387,7 @@ CREATE TABLE leadtap.changes (
   server timestamptz NOT NULL DEFAULT pg_postmaster_start_time()
 );
 CREATE INDEX changes_by_xid ON leadtap.changes (xid);
-COMMENT ON TABLE leadtap.changes IS 'The change log of the last minutes. Written by triggers, read by leadtap.revalidate.';
-COMMENT ON COLUMN leadtap.changes.kind IS 'leads-appended: a company has new leads, all of them later than those it had; company: something else that shows in its pages has changed; user, token: a user was changed or removed, a token was revoked; all: everything may have changed.';
-COMMENT ON COLUMN leadtap.changes.server IS 'When the server of the transaction started: a restored dump may contain transaction ids that the new server assigns again.';
+COMMENT ON TABLE leadtap.changes IS 'The change log of the last minutes. Written by triggers, read by leadtap.revalidate. leads-appended: a company has new leads, all of them later than those it had; company: something else that shows in its pages has changed; user, token: a user was changed or removed, a token was revoked; all: everything may have changed. server is when the server started: a restored dump may contain transaction ids that the new server assigns again.';
 
 -- Entries are pruned in two steps, five minutes apart, so that an instance that polls now and then misses none.
 CREATE TABLE leadtap.change_log_state (
@@ -344,95 +407,6 @@ CREATE UNLOGGED TABLE leadtap.server_epoch (
   id      uuid NOT NULL DEFAULT gen_random_uuid()
 );
 COMMENT ON TABLE leadtap.server_epoch IS 'One row, replaced after each crash. Snapshots of an earlier epoch are not comparable.';
-
--- Times in milliseconds -----------------------------------------------------------------------------------------------
-
--- The only clock that stamps: the clocks of two instances may differ.
-CREATE FUNCTION leadtap.clock_ms() RETURNS bigint LANGUAGE sql VOLATILE
-  RETURN floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint;
-COMMENT ON FUNCTION leadtap.clock_ms() IS 'The time now, in milliseconds since 1970.';
-
-CREATE FUNCTION leadtap.to_ms(at timestamptz) RETURNS bigint LANGUAGE sql STABLE STRICT PARALLEL SAFE
-  RETURN (extract(epoch FROM at) * 1000)::bigint;
-COMMENT ON FUNCTION leadtap.to_ms(timestamptz) IS 'Milliseconds since 1970.';
-
--- In two steps: the product of an interval and a large number of milliseconds is not exact.
-CREATE FUNCTION leadtap.from_ms(ms bigint) RETURNS timestamptz LANGUAGE sql STABLE STRICT PARALLEL SAFE
-  RETURN timestamptz 'epoch' + (ms / 1000) * interval '1 second' + (ms % 1000) * interval '1 millisecond';
-COMMENT ON FUNCTION leadtap.from_ms(bigint) IS 'The time that is so many milliseconds after the start of 1970.';
-
--- RFC 9562: sorts by time, so that new ids are neighbours in the index.
-CREATE FUNCTION leadtap.uuid_v7(ms bigint) RETURNS text LANGUAGE sql VOLATILE STRICT
-  RETURN encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid()) PLACING substring(int8send(ms) FROM 3) FROM 1 FOR 6), 52, 1), 53, 1), 'hex')::uuid::text;
-COMMENT ON FUNCTION leadtap.uuid_v7(bigint) IS 'A new UUID of version 7 for a time in milliseconds since 1970.';
-
--- The lock of a company -----------------------------------------------------------------------------------------------
-
--- Two companies may have the same key by chance. Then their writers wait for each other; nothing else happens.
-CREATE FUNCTION leadtap.company_lock(company text) RETURNS integer LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-  RETURN hashtext(company);
-COMMENT ON FUNCTION leadtap.company_lock(text) IS 'The second key of the advisory lock of a company; the first is leadtap.lock_class().';
-
-CREATE FUNCTION leadtap.lock_class() RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE
-  RETURN 1280587088; -- "LTAP"
-COMMENT ON FUNCTION leadtap.lock_class() IS 'The first key of every advisory lock that Leadtap takes.';
-
-CREATE FUNCTION leadtap.lock_companies(companies text[]) RETURNS void LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-  company text;
-BEGIN
-  FOR company IN SELECT DISTINCT c COLLATE "C" FROM unnest(companies) AS c ORDER BY 1 LOOP
-    PERFORM pg_advisory_xact_lock(leadtap.lock_class(), leadtap.company_lock(company));
-  END LOOP;
-END $$;
-COMMENT ON FUNCTION leadtap.lock_companies(text[]) IS 'Takes the locks of companies until the transaction ends, in the one order that avoids deadlocks: that of company_id, byte by byte.';
-
--- Values for a new lead -----------------------------------------------------------------------------------------------
-
-CREATE FUNCTION leadtap.last_stamp(company text) RETURNS timestamptz LANGUAGE sql VOLATILE STRICT
-BEGIN ATOMIC
-  SELECT greatest(
-    (SELECT c.stamp_floor FROM leadtap.companies AS c WHERE c.id = company),
-    (SELECT l.created_at FROM leadtap.leads AS l WHERE l.company_id = company ORDER BY l.created_at DESC LIMIT 1),
-    (SELECT d.created_at FROM leadtap.deleted_stamps AS d WHERE d.company_id = company ORDER BY d.created_at DESC LIMIT 1));
-END;
-COMMENT ON FUNCTION leadtap.last_stamp(text) IS 'The newest created_at that was ever given in a company; null when there was none.';
-
-CREATE FUNCTION leadtap.branch_of(company text, department text) RETURNS text LANGUAGE plpgsql STABLE AS $$
-DECLARE
-  branch text;
-BEGIN
-  SELECT d.branch_id INTO branch FROM leadtap.departments AS d WHERE d.company_id = company AND d.id = department;
-  IF NOT FOUND THEN
-    RAISE foreign_key_violation USING
-      MESSAGE = format('company %L has no department %L', company, department),
-      SCHEMA = 'leadtap', TABLE = 'leads', COLUMN = 'department_id';
-  END IF;
-  RETURN branch;
-END $$;
-COMMENT ON FUNCTION leadtap.branch_of(text, text) IS 'The branch of a department; an error if there is no such department.';
-
--- The setting leadtap.free_time holds where the last search of this transaction ended: otherwise, historical leads with equal times
--- would search the same range again for each row.
-CREATE FUNCTION leadtap.free_time(company text, wanted timestamptz) RETURNS timestamptz LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-  key text := leadtap.to_ms(wanted) || ' ' || company;
-  last_search text[] := string_to_array(current_setting('leadtap.free_time', true), E'\n');
-  free timestamptz := wanted;
-BEGIN
-  -- The id of a company may contain line breaks.
-  IF array_to_string(last_search[2:], E'\n') = key THEN
-    free := leadtap.from_ms(last_search[1]::bigint + 1);
-  END IF;
-  -- LIMIT instead of EXISTS: a plan for EXISTS that was made while the table was empty reads all leads of the company.
-  WHILE free = (SELECT l.created_at FROM leadtap.leads AS l WHERE l.company_id = company AND l.created_at >= free
-                 ORDER BY l.created_at LIMIT 1) LOOP
-    free := free + interval '1 millisecond';
-  END LOOP;
-  PERFORM set_config('leadtap.free_time', leadtap.to_ms(free) || E'\n' || key, true);
-  RETURN free;
-END $$;
-COMMENT ON FUNCTION leadtap.free_time(text, timestamptz) IS 'The first millisecond, from the wanted one on, that no lead of the company has.';
 
 -- Insert and update ---------------------------------------------------------------------------------------------------
 
@@ -461,7 +435,6 @@ BEGIN
   NEW.updated_at := greatest(leadtap.from_ms(leadtap.clock_ms()), OLD.updated_at, OLD.created_at);
   RETURN NEW;
 END $$;
-COMMENT ON FUNCTION leadtap.leads_before_update() IS 'Refuses changes of the values that never change, and sets updated_at.';
 CREATE TRIGGER "~leads_before_update" BEFORE UPDATE ON leadtap.leads FOR EACH ROW EXECUTE FUNCTION leadtap.leads_before_update();
 
 -- A trigger that fires after ours could change the company or the stamp of a row, so statements fail while there is one.
@@ -484,13 +457,21 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
-COMMENT ON FUNCTION leadtap.refuse_later_triggers() IS 'Refuses a statement while a BEFORE ROW trigger sorts after the one that is named by the argument.';
 CREATE TRIGGER refuse_later_triggers BEFORE INSERT ON leadtap.leads
   FOR EACH STATEMENT EXECUTE FUNCTION leadtap.refuse_later_triggers('~leads_before_insert');
 CREATE TRIGGER refuse_later_update_triggers BEFORE UPDATE ON leadtap.leads
   FOR EACH STATEMENT EXECUTE FUNCTION leadtap.refuse_later_triggers('~leads_before_update');
 
 -- Delete: a stamp is never given again --------------------------------------------------------------------------------
+
+-- The newest created_at that was ever given in a company; null when there was none.
+CREATE FUNCTION leadtap.last_stamp(company text) RETURNS timestamptz LANGUAGE sql VOLATILE STRICT
+BEGIN ATOMIC
+  SELECT greatest(
+    (SELECT c.stamp_floor FROM leadtap.companies AS c WHERE c.id = company),
+    (SELECT l.created_at FROM leadtap.leads AS l WHERE l.company_id = company ORDER BY l.created_at DESC LIMIT 1),
+    (SELECT d.created_at FROM leadtap.deleted_stamps AS d WHERE d.company_id = company ORDER BY d.created_at DESC LIMIT 1));
+END;
 
 -- Without the lock of the company: a transaction that deletes a lead would hold its row and wait for the lock, while one that writes
 -- the same lead holds the lock and waits for the row. Until the delete commits, writers see the lead itself. While a newer lead
@@ -503,16 +484,15 @@ BEGIN
     ON CONFLICT DO NOTHING;
   RETURN NULL;
 END $$;
-COMMENT ON FUNCTION leadtap.leads_after_delete() IS 'Keeps the newest stamp among deleted leads.';
 CREATE TRIGGER leads_after_delete AFTER DELETE ON leadtap.leads REFERENCING OLD TABLE AS deleted
   FOR EACH STATEMENT EXECUTE FUNCTION leadtap.leads_after_delete();
 
+-- Keeps the newest stamp of every company in its stamp_floor.
 CREATE FUNCTION leadtap.leads_before_truncate() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   UPDATE leadtap.companies AS c SET stamp_floor = leadtap.last_stamp(c.id);
   RETURN NULL;
 END $$;
-COMMENT ON FUNCTION leadtap.leads_before_truncate() IS 'Keeps the newest stamp of every company in its stamp_floor.';
 CREATE TRIGGER leads_before_truncate BEFORE TRUNCATE ON leadtap.leads
   FOR EACH STATEMENT EXECUTE FUNCTION leadtap.leads_before_truncate();
 
@@ -524,7 +504,6 @@ BEGIN
     ON CONFLICT DO NOTHING;
   RETURN NULL;
 END $$;
-COMMENT ON FUNCTION leadtap.companies_after_delete() IS 'Keeps the last stamps of deleted companies.';
 CREATE TRIGGER companies_after_delete AFTER DELETE ON leadtap.companies REFERENCING OLD TABLE AS deleted
   FOR EACH STATEMENT EXECUTE FUNCTION leadtap.companies_after_delete();
 
@@ -535,10 +514,10 @@ BEGIN
     ON CONFLICT DO NOTHING;
   RETURN NULL;
 END $$;
-COMMENT ON FUNCTION leadtap.companies_after_id_change() IS 'Keeps the last stamp of the id that a company had.';
 CREATE TRIGGER companies_after_id_change AFTER UPDATE OF id ON leadtap.companies
   FOR EACH ROW WHEN (OLD.id IS DISTINCT FROM NEW.id) EXECUTE FUNCTION leadtap.companies_after_id_change();
 
+-- Keeps the last stamps of all companies.
 CREATE FUNCTION leadtap.companies_before_truncate() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   INSERT INTO leadtap.deleted_stamps (company_id, created_at)
@@ -546,7 +525,6 @@ BEGIN
     ON CONFLICT DO NOTHING;
   RETURN NULL;
 END $$;
-COMMENT ON FUNCTION leadtap.companies_before_truncate() IS 'Keeps the last stamps of all companies.';
 CREATE TRIGGER companies_before_truncate BEFORE TRUNCATE ON leadtap.companies
   FOR EACH STATEMENT EXECUTE FUNCTION leadtap.companies_before_truncate();
 
@@ -554,6 +532,50 @@ CREATE TRIGGER companies_before_truncate BEFORE TRUNCATE ON leadtap.companies
 REVOKE EXECUTE ON FUNCTION leadtap.leads_before_update(), leadtap.leads_after_delete(),
   leadtap.leads_before_truncate(), leadtap.companies_after_delete(), leadtap.companies_after_id_change(),
   leadtap.companies_before_truncate() FROM PUBLIC;
+
+-- Moved leads ---------------------------------------------------------------------------------------------------------
+
+-- Not for rows that replication copies: it copies moved_leads, too.
+CREATE FUNCTION leadtap.record_moved_lead() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  has_other_branch boolean := NEW.branch_id IS DISTINCT FROM OLD.branch_id;
+  has_other_department boolean := NEW.department_id IS DISTINCT FROM OLD.department_id;
+BEGIN
+  INSERT INTO leadtap.moved_leads AS m (company_id, created_at, branch_id, department_id)
+    VALUES (NEW.company_id, NEW.created_at,
+            CASE WHEN has_other_branch THEN NEW.branch_id END,
+            CASE WHEN has_other_department THEN NEW.department_id END)
+    ON CONFLICT (company_id, created_at) DO UPDATE SET
+      branch_id = CASE WHEN has_other_branch THEN excluded.branch_id ELSE m.branch_id END,
+      department_id = CASE WHEN has_other_department THEN excluded.department_id ELSE m.department_id END;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER record_moved_lead AFTER UPDATE ON leadtap.leads FOR EACH ROW
+  WHEN (NEW.branch_id IS DISTINCT FROM OLD.branch_id OR NEW.department_id IS DISTINCT FROM OLD.department_id)
+  EXECUTE FUNCTION leadtap.record_moved_lead();
+
+-- The settings are those of leadtap.read_page: a plan that was made while a table was empty would read all of it.
+CREATE FUNCTION leadtap.delete_moved_leads() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+  SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+  DELETE FROM leadtap.moved_leads AS m USING deleted AS d WHERE m.company_id = d.company_id AND m.created_at = d.created_at;
+  DELETE FROM leadtap.received_leads AS r USING deleted AS d WHERE r.company_id = d.company_id AND r.created_at = d.created_at;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER delete_moved_leads AFTER DELETE ON leadtap.leads REFERENCING OLD TABLE AS deleted
+  FOR EACH STATEMENT EXECUTE FUNCTION leadtap.delete_moved_leads();
+
+-- Deletes what is recorded about leads when their table is truncated.
+CREATE FUNCTION leadtap.delete_all_moved_leads() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  DELETE FROM leadtap.moved_leads;
+  DELETE FROM leadtap.received_leads;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER delete_all_moved_leads AFTER TRUNCATE ON leadtap.leads
+  FOR EACH STATEMENT EXECUTE FUNCTION leadtap.delete_all_moved_leads();
+
+REVOKE EXECUTE ON FUNCTION leadtap.record_moved_lead(), leadtap.delete_moved_leads(), leadtap.delete_all_moved_leads() FROM PUBLIC;
 
 -- Writing the change log ----------------------------------------------------------------------------------------------
 
@@ -565,7 +587,6 @@ BEGIN ATOMIC
                       WHERE c.xid = pg_current_xact_id() AND c.server = pg_postmaster_start_time()
                         AND c.kind = log_change.kind AND c.id = log_change.id);
 END;
-COMMENT ON FUNCTION leadtap.log_change(text, text) IS 'Adds an entry to the change log, unless this transaction has added it before.';
 
 -- A transaction that adds leads updates the row of the company, once (leadtap.leads_before_insert).
 CREATE FUNCTION leadtap.log_change_leads_appended() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -573,7 +594,6 @@ BEGIN
   INSERT INTO leadtap.changes (kind, id) VALUES ('leads-appended', NEW.id);
   RETURN NULL;
 END $$;
-COMMENT ON FUNCTION leadtap.log_change_leads_appended() IS 'Logs that a company has new leads.';
 CREATE TRIGGER log_change_leads_appended AFTER UPDATE OF last_writer ON leadtap.companies
   FOR EACH ROW EXECUTE FUNCTION leadtap.log_change_leads_appended();
 
@@ -582,19 +602,18 @@ BEGIN
   PERFORM leadtap.log_change('company', l.company_id) FROM (SELECT DISTINCT o.company_id FROM old_leads AS o) AS l;
   RETURN NULL;
 END $$;
-COMMENT ON FUNCTION leadtap.log_change_leads() IS 'Logs the companies whose leads were updated or deleted.';
 CREATE TRIGGER log_change_updated AFTER UPDATE ON leadtap.leads REFERENCING OLD TABLE AS old_leads
   FOR EACH STATEMENT EXECUTE FUNCTION leadtap.log_change_leads();
 CREATE TRIGGER log_change_deleted AFTER DELETE ON leadtap.leads REFERENCING OLD TABLE AS old_leads
   FOR EACH STATEMENT EXECUTE FUNCTION leadtap.log_change_leads();
 
+-- The argument is the column that contains the company.
 CREATE FUNCTION leadtap.log_change_company() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   PERFORM leadtap.log_change('company', to_jsonb(OLD) ->> TG_ARGV[0]);
   PERFORM leadtap.log_change('company', to_jsonb(NEW) ->> TG_ARGV[0]);
   RETURN NULL;
 END $$;
-COMMENT ON FUNCTION leadtap.log_change_company() IS 'Logs the company whose name, or the name of whose branch, department or status, was changed. Its argument is the column that contains the company.';
 CREATE TRIGGER log_change_company AFTER UPDATE OF id, name ON leadtap.companies FOR EACH ROW EXECUTE FUNCTION leadtap.log_change_company('id');
 CREATE TRIGGER log_change_company AFTER UPDATE ON leadtap.statuses FOR EACH ROW EXECUTE FUNCTION leadtap.log_change_company('company_id');
 CREATE TRIGGER log_change_company AFTER UPDATE ON leadtap.branches FOR EACH ROW EXECUTE FUNCTION leadtap.log_change_company('company_id');
@@ -605,7 +624,6 @@ BEGIN
   INSERT INTO leadtap.changes (kind, id) VALUES ('user', OLD.id);
   RETURN NULL;
 END $$;
-COMMENT ON FUNCTION leadtap.log_change_user() IS 'Logs a user who was changed or removed.';
 CREATE TRIGGER log_change_user AFTER UPDATE OR DELETE ON leadtap.users FOR EACH ROW EXECUTE FUNCTION leadtap.log_change_user();
 
 CREATE FUNCTION leadtap.log_change_token() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -613,7 +631,6 @@ BEGIN
   INSERT INTO leadtap.changes (kind, id) VALUES ('token', NEW.token_id);
   RETURN NULL;
 END $$;
-COMMENT ON FUNCTION leadtap.log_change_token() IS 'Logs a token that was revoked.';
 CREATE TRIGGER log_change_token AFTER INSERT OR UPDATE ON leadtap.revoked_tokens FOR EACH ROW EXECUTE FUNCTION leadtap.log_change_token();
 
 CREATE FUNCTION leadtap.log_change_all() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -621,7 +638,6 @@ BEGIN
   PERFORM leadtap.log_change('all', '');
   RETURN NULL;
 END $$;
-COMMENT ON FUNCTION leadtap.log_change_all() IS 'Logs that a table was truncated.';
 CREATE TRIGGER log_change_all AFTER TRUNCATE ON leadtap.leads FOR EACH STATEMENT EXECUTE FUNCTION leadtap.log_change_all();
 CREATE TRIGGER log_change_all AFTER TRUNCATE ON leadtap.users FOR EACH STATEMENT EXECUTE FUNCTION leadtap.log_change_all();
 
@@ -637,7 +653,6 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
-COMMENT ON FUNCTION leadtap.log_change_replicated() IS 'Logs the company of a lead that replication has added, changed or deleted.';
 CREATE TRIGGER log_change_replicated AFTER INSERT OR UPDATE OR DELETE ON leadtap.leads
   FOR EACH ROW EXECUTE FUNCTION leadtap.log_change_replicated();
 ALTER TABLE leadtap.leads ENABLE REPLICA TRIGGER log_change_replicated, ENABLE ALWAYS TRIGGER log_change_all;
@@ -648,34 +663,9 @@ ALTER TABLE leadtap.departments ENABLE ALWAYS TRIGGER log_change_company;
 ALTER TABLE leadtap.users ENABLE ALWAYS TRIGGER log_change_user, ENABLE ALWAYS TRIGGER log_change_all;
 ALTER TABLE leadtap.revoked_tokens ENABLE ALWAYS TRIGGER log_change_token;
 
--- Called every few minutes, and when leadtap.revalidate could not say what has changed. Runs with the rights of the owner: no other
--- role can delete an entry.
-CREATE FUNCTION leadtap.prune_changes() RETURNS void LANGUAGE plpgsql SECURITY DEFINER
-  SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
-DECLARE
-  prune_below xid8;
-BEGIN
-  INSERT INTO leadtap.server_epoch DEFAULT VALUES ON CONFLICT DO NOTHING;
-  SELECT s.next_pruned_below INTO prune_below FROM leadtap.change_log_state AS s
-   WHERE s.next_set_at < clock_timestamp() - interval '5 minutes' FOR UPDATE SKIP LOCKED;
-  IF NOT FOUND THEN
-    RETURN;
-  END IF;
-  -- After a restore, the entries and the state may be those of another server, whose transactions had other ids.
-  prune_below := least(prune_below, pg_snapshot_xmin(pg_current_snapshot()));
-  DELETE FROM leadtap.changes AS c WHERE c.xid < prune_below;
-  DELETE FROM leadtap.changes AS c WHERE c.xid >= pg_snapshot_xmax(pg_current_snapshot());
-  -- Of the stamps of deleted leads, only the latest of each company is needed.
-  DELETE FROM leadtap.deleted_stamps AS d
-   WHERE EXISTS (SELECT FROM leadtap.deleted_stamps AS later WHERE later.company_id = d.company_id AND later.created_at > d.created_at);
-  UPDATE leadtap.change_log_state
-     SET pruned_below = prune_below, next_pruned_below = pg_snapshot_xmin(pg_current_snapshot()), next_set_at = clock_timestamp();
-END $$;
-COMMENT ON FUNCTION leadtap.prune_changes() IS 'Deletes the entries of leadtap.changes that are older than five minutes, and starts a new epoch after a crash.';
-
 REVOKE EXECUTE ON FUNCTION leadtap.log_change(text, text), leadtap.log_change_leads_appended(), leadtap.log_change_leads(),
   leadtap.log_change_company(), leadtap.log_change_user(), leadtap.log_change_token(), leadtap.log_change_all(),
-  leadtap.log_change_replicated(), leadtap.prune_changes() FROM PUBLIC;
+  leadtap.log_change_replicated() FROM PUBLIC;
 
 -- Changes of accounts -------------------------------------------------------------------------------------------------
 
@@ -684,158 +674,22 @@ REVOKE EXECUTE ON FUNCTION leadtap.log_change(text, text), leadtap.log_change_le
 -- changed, exclusively. The second of the two waits until the first has committed. Users and tokens have locks of their own, so that
 -- no revocation waits for a long transaction that changes users.
 
--- 1,024 locks for all ids of a kind: a transaction that changes more users than the server has locks must not fail. Ids that share a
--- lock wait for each other; nothing else happens.
-CREATE FUNCTION leadtap.account_lock(id text) RETURNS integer LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-  RETURN hashtext(id) & 1023;
-COMMENT ON FUNCTION leadtap.account_lock(text) IS 'The second key of the advisory lock of a user or a token; the first is leadtap.lock_class() + 1 for users, + 2 for tokens.';
-
-CREATE FUNCTION leadtap.lock_changed_accounts(kind integer, ids text[]) RETURNS void LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-  lock_key integer;
-BEGIN
-  FOR lock_key IN SELECT DISTINCT leadtap.account_lock(id) FROM unnest(ids) AS id ORDER BY 1 LOOP
-    PERFORM pg_advisory_xact_lock(leadtap.lock_class() + kind, lock_key);
-  END LOOP;
-END $$;
-COMMENT ON FUNCTION leadtap.lock_changed_accounts(integer, text[]) IS 'Takes the locks of users (kind 1) or tokens (kind 2) until the transaction ends, in the one order that avoids deadlocks.';
-
-CREATE FUNCTION leadtap.lock_sender(user_id text, token_id text) RETURNS void LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-  PERFORM pg_advisory_xact_lock_shared(leadtap.lock_class() + 1, leadtap.account_lock(user_id));
-  IF token_id IS NOT NULL THEN
-    PERFORM pg_advisory_xact_lock_shared(leadtap.lock_class() + 2, leadtap.account_lock(token_id));
-  END IF;
-END $$;
-COMMENT ON FUNCTION leadtap.lock_sender(text, text) IS 'Until the transaction ends, no other one can commit a change of this user, or revoke this token.';
-
+-- Waits for the requests that send leads as one of these users.
 CREATE FUNCTION leadtap.lock_changed_users() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   PERFORM leadtap.lock_changed_accounts(1, ARRAY(SELECT c.id FROM changed AS c));
   RETURN NULL;
 END $$;
-COMMENT ON FUNCTION leadtap.lock_changed_users() IS 'Waits for the requests that send leads as one of these users.';
 CREATE TRIGGER lock_changed_users AFTER UPDATE ON leadtap.users REFERENCING OLD TABLE AS changed
   FOR EACH STATEMENT EXECUTE FUNCTION leadtap.lock_changed_users();
 CREATE TRIGGER lock_removed_users AFTER DELETE ON leadtap.users REFERENCING OLD TABLE AS changed
   FOR EACH STATEMENT EXECUTE FUNCTION leadtap.lock_changed_users();
 
+-- Waits for the requests that send leads with one of these tokens.
 CREATE FUNCTION leadtap.lock_revoked_tokens() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   PERFORM leadtap.lock_changed_accounts(2, ARRAY(SELECT c.token_id FROM changed AS c));
   RETURN NULL;
 END $$;
-COMMENT ON FUNCTION leadtap.lock_revoked_tokens() IS 'Waits for the requests that send leads with one of these tokens.';
 CREATE TRIGGER lock_revoked_tokens AFTER INSERT ON leadtap.revoked_tokens REFERENCING NEW TABLE AS changed
   FOR EACH STATEMENT EXECUTE FUNCTION leadtap.lock_revoked_tokens();
-
--- Polls ---------------------------------------------------------------------------------------------------------------
-
--- The two functions that polls call: leadtap.revalidate, once for all polls of one turn of the event loop, and leadtap.read_page.
---
--- Both read under the company's lock in shared mode. While it is held, no writer is between stamp and commit, so a lead that is not
--- in the page will be stamped after read_at (D3). That needs a snapshot that is younger than the lock: every statement of a volatile
--- function has its own snapshot in READ COMMITTED, and only there.
---
--- Their settings: all plans but index scans are off, because a table without statistics, after a bulk load for one, would be read
--- and sorted as a whole. plan_cache_mode: with sequential scans off, PostgreSQL estimates such high costs that it made a new plan
--- for every call, half of the time of a revalidation. A plan that is kept must also fit tables that grow, hence no hash or merge
--- joins. lock_timeout: the service gives up a query after 3 s, but a backend that waits for a table lock, of VACUUM FULL for one,
--- does not notice that, and such backends would use up the connections of the server.
-
--- STABLE: it reads in the snapshot of the calling statement.
-CREATE FUNCTION leadtap.page_keys(company text, branch text, department text, since timestamptz, page_limit integer)
-  RETURNS timestamptz[] LANGUAGE plpgsql STABLE AS $$
-BEGIN
-  -- Each is a range scan of one index.
-  IF department IS NOT NULL THEN
-    IF since IS NULL THEN
-      RETURN ARRAY(SELECT l.created_at FROM leadtap.leads AS l
-        WHERE l.company_id = company AND l.department_id = department
-        ORDER BY l.created_at DESC LIMIT page_limit);
-    END IF;
-    RETURN ARRAY(SELECT l.created_at FROM leadtap.leads AS l
-      WHERE l.company_id = company AND l.department_id = department AND l.created_at > since
-      ORDER BY l.created_at LIMIT page_limit);
-  ELSIF branch IS NOT NULL THEN
-    IF since IS NULL THEN
-      RETURN ARRAY(SELECT l.created_at FROM leadtap.leads AS l
-        WHERE l.company_id = company AND l.branch_id = branch
-        ORDER BY l.created_at DESC LIMIT page_limit);
-    END IF;
-    RETURN ARRAY(SELECT l.created_at FROM leadtap.leads AS l
-      WHERE l.company_id = company AND l.branch_id = branch AND l.created_at > since
-      ORDER BY l.created_at LIMIT page_limit);
-  ELSIF since IS NULL THEN
-    RETURN ARRAY(SELECT l.created_at FROM leadtap.leads AS l
-      WHERE l.company_id = company
-      ORDER BY l.created_at DESC LIMIT page_limit);
-  END IF;
-  RETURN ARRAY(SELECT l.created_at FROM leadtap.leads AS l
-    WHERE l.company_id = company AND l.created_at > since
-    ORDER BY l.created_at LIMIT page_limit);
-END $$;
-COMMENT ON FUNCTION leadtap.page_keys(text, text, text, timestamptz, integer) IS 'The created_at of the leads of a page, in its order.';
-
--- users and tokens are parallel arrays; a token may be null. busy: the companies whose lock is not free at once.
--- An instance passes as known the seen of its last call, and gets the changes since then, as 'kind id'. changed is null when
--- anything may have changed: known is null or of another epoch of the server, or the log is pruned beyond it.
-CREATE FUNCTION leadtap.revalidate(
-  companies text[], users text[], tokens text[], known text,
-  OUT read_at bigint, OUT busy text[], OUT accounts json, OUT seen text, OUT changed text[]
-) LANGUAGE plpgsql VOLATILE
-  SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
-  SET plan_cache_mode = force_generic_plan SET enable_hashjoin = off SET enable_mergejoin = off SET lock_timeout = '5s' AS $$
-DECLARE
-  epoch text;
-  user_companies text[];
-  before pg_snapshot;
-  after_xid xid8;
-  open_xids xid8[];
-  max_changes constant integer := 1000;
-BEGIN
-  IF pg_is_in_recovery() THEN
-    RAISE read_only_sql_transaction USING MESSAGE = 'this is a standby, whose locks say nothing about the writers of its primary';
-  END IF;
-  IF current_setting('transaction_isolation') <> 'read committed' THEN
-    RAISE invalid_transaction_state USING MESSAGE = 'polls need the isolation level READ COMMITTED',
-      HINT = 'Set default_transaction_isolation to it for the role that polls.';
-  END IF;
-  IF cardinality(users) > 0 THEN
-    SELECT json_agg(json_build_object(
-             'isRevoked', EXISTS (SELECT FROM leadtap.revoked_tokens AS r WHERE r.token_id = bearer.token_id),
-             'user', CASE WHEN u.id IS NOT NULL THEN json_build_object(
-               'id', u.id, 'companyId', u.company_id, 'email', u.email, 'name', u.name, 'plan', u.plan,
-               'accessLevel', u.access_level, 'branchId', u.branch_id, 'departmentId', u.department_id) END)
-             ORDER BY bearer.ordinality),
-           array_agg(u.company_id)
-      INTO accounts, user_companies
-      FROM unnest(users, tokens) WITH ORDINALITY AS bearer (user_id, token_id, ordinality)
-      LEFT JOIN leadtap.users AS u ON u.id = bearer.user_id;
-  END IF;
-  busy := ARRAY(SELECT company FROM unnest(companies || user_companies) AS company
-                 WHERE NOT pg_try_advisory_xact_lock_shared(leadtap.lock_class(), leadtap.company_lock(company)));
-  read_at := leadtap.clock_ms();
-
-  -- The start of the server differs where the row was restored; the file of the log, in a copied database or a new table.
-  SELECT e.id || '/' || extract(epoch FROM pg_postmaster_start_time()) || '/' || pg_relation_filepath('leadtap.changes') || '/'
-    INTO epoch FROM leadtap.server_epoch AS e;
-  IF starts_with(known, epoch) THEN
-    before := substr(known, length(epoch) + 1)::pg_snapshot;
-    after_xid := pg_snapshot_xmax(before);
-    open_xids := ARRAY(SELECT pg_snapshot_xip(before));
-  END IF;
-  -- One statement, hence one snapshot. Transactions that the snapshot before did not see were open then, or began later.
-  SELECT coalesce(epoch, '') || pg_current_snapshot(),
-         CASE WHEN s.pruned_below <= pg_snapshot_xmin(before) THEN ARRAY(
-           SELECT c.kind || ' ' || c.id FROM leadtap.changes AS c WHERE c.xid >= after_xid
-           UNION ALL
-           SELECT c.kind || ' ' || c.id FROM leadtap.changes AS c WHERE c.xid = ANY (open_xids)
-           LIMIT max_changes + 1)
-         END
-    INTO seen, changed FROM leadtap.change_log_state AS s;
-  IF cardinality(changed) > max_changes OR 'all ' = ANY (changed) THEN
-    changed := NULL;
-  END IF;
-END $$;
-COMMENT ON FUNCTION leadtap.revalidate(text[], text[], text[], text) IS 'What the polls of one turn need: their users, the moment, under the locks of their companies, and the changes since the last revalidation.';
