@@ -43,6 +43,8 @@ export class FairQueue {
       return await work();
     } finally {
       this.#count(companyId, userId, -1);
+      // Also behind those that have come while it ran.
+      this.#moveBehind(companyId);
       this.#startNext();
     }
   }
@@ -80,9 +82,14 @@ export class FairQueue {
       const next = queue.find(({ userId }) => this.#mayStart(companyId, userId));
       if (!next) continue;
       next.start();
-      // Behind the other companies. The loop comes to it again.
-      if (this.#waiting.delete(companyId)) this.#waiting.set(companyId, queue);
+      // The loop comes to it again.
+      this.#moveBehind(companyId);
     }
+  }
+
+  #moveBehind(companyId: string): void {
+    const queue = this.#waiting.get(companyId);
+    if (queue && this.#waiting.delete(companyId)) this.#waiting.set(companyId, queue);
   }
 
   /** A company has at most as many places as it leaves free. */

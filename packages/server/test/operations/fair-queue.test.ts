@@ -127,3 +127,16 @@ it('a company with much work delays another one by no more than what runs', asyn
   await nextTurns();
   expect(run.in('running', { company: 'b' })).toHaveLength(1);
 });
+
+it('a company that sends one piece of work after the other has every second turn beside one with many', async () => {
+  const queue = new FairQueue({ maxRunning: 1 });
+  const order: string[] = [];
+  const work = (company: string) =>
+    queue.run(company, company, async () => {
+      order.push(company);
+    });
+  const many = Promise.all(Array.from({ length: 10 }, () => work('many')));
+  for (let count = 0; count < 4; count += 1) await work('one');
+  expect(order.slice(0, 8)).toEqual(Array(4).fill(['many', 'one']).flat());
+  await many;
+});
