@@ -51,7 +51,7 @@ function chooseTests(mode: string): ChosenTests & { readonly n8n: string[] } {
 
 export default defineConfig(({ mode }) => {
   // The processes of the tests inherit it.
-  if (mode === 'all' || mode === 'nightly') process.env[INSTALL_VARIABLE] = 'on';
+  if (mode === 'all' || mode === 'nightly') process.env[INSTALL_VARIABLE] ??= 'on';
   if (mode === 'nightly') {
     process.env['PROPERTY_SEED'] ??= new Date().toISOString().slice(0, 10).replaceAll('-', '');
     process.env[NIGHTLY_VARIABLE] = 'on';

@@ -16,17 +16,20 @@ const RUNS: readonly (readonly [name: string, command: string])[] = [
   ...Object.entries<string>(scripts).filter(([, command]) => / vitest/.test(command)),
 ];
 
-it.each(RUNS)('%s', (name, command) => {
+it.each(
+  RUNS.flatMap(([name, command]) => [undefined, 'on', 'never'].map((value) => ({ name, command, value }))),
+)(`$name with ${INSTALL_VARIABLE}=$value`, ({ name, command, value }) => {
   const folder = tempFolder();
   // All calls of apt-get wait for one lock.
   const calls = join(folder, 'calls');
   writeFileSync(join(folder, 'flock'), `#!/bin/sh\necho "$*" >> '${calls}'\n`);
   chmodSync(join(folder, 'flock'), 0o755);
   vi.stubEnv('PATH', `${folder}${delimiter}${process.env['PATH']}`);
-  vi.stubEnv(INSTALL_VARIABLE, undefined);
+  vi.stubEnv(INSTALL_VARIABLE, value);
   configure({ mode: / --mode (\w+)/.exec(command)?.[1] ?? 'test', command: 'serve' });
   const missing = { name: 'Nothing', debian: 'nothing', homebrew: 'nothing', find: () => undefined };
   expect(() => findProgram(missing)).toThrow(/^these tests need Nothing, which was not found\. Run: /);
   const canInstall = process.getuid?.() === 0 && existsSync('/usr/bin/apt-get');
-  expect(existsSync(calls)).toBe(['test:all', 'test:nightly'].includes(name) && canInstall);
+  const installs = value ? value === 'on' : ['test:all', 'test:nightly'].includes(name);
+  expect(existsSync(calls)).toBe(installs && canInstall);
 });
