@@ -10,7 +10,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
 /** What `npm run build` writes last, in each run. */
 const LAST_BUILT = 'packages/server/dist/console/index.html';
-const SOURCE = /\.(?:tsx?|css|html)$/;
+const SOURCE = /\.(?:tsx?|cjs|css|html|json|sql)$/;
 const NO_SOURCES = new Set(['node_modules', 'dist', 'test']);
 
 export default function checkBuild(project: TestProject): void {
