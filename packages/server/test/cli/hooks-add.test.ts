@@ -106,10 +106,12 @@ describe('leadtap hooks add', () => {
     const { service, receiver, run, add } = await installation();
     for (const id of ['a', 'b']) await service.add({ id });
     const { id, since } = await add('');
-    const same = await run(`hooks add --user boss --url ${receiver.url} --since 2026-03-01`);
     const replay = `hooks add --user boss --url ${receiver.url} --since 2026-03-01T00:00:00.000Z`;
-    expect(same.stdout).toContain(`since   ${since}\n`);
-    expect(same.stderr).toContain(`  leadtap hooks remove ${id}\n  leadtap ${replay}\n`);
+    for (const json of ['', ' --json']) {
+      const same = await run(`hooks add --user boss --url ${receiver.url} --since 2026-03-01${json}`);
+      expect(same.stdout).toMatch(new RegExp(`\\bsince"?:? +"?${since}`));
+      expect(same.stderr).toContain(`  leadtap hooks remove ${id}\n  leadtap ${replay}\n`);
+    }
     expect(receiver.events).toHaveLength(0);
     await run(`hooks remove ${id}`);
     await run(replay);

@@ -112,7 +112,11 @@ const addHook = (context: CommandContext, flags: AddFlags): Promise<void> =>
       tokenId: hook.tokenId,
       ...(send === 'event' && issued && { token: issued.token }),
     };
-    if (json) return writeJson(stdout, facts);
+    if (json) {
+      // The position of its output is that of before, without a reason.
+      if (isKnown && since !== undefined) await writeLine(stderr, describeKnown(hook, since, context));
+      return writeJson(stdout, facts);
+    }
     const { tokenId: _, send: __, ...printed } = facts;
     for (const [key, value] of Object.entries(printed)) await writeLine(stdout, `${key.padEnd(6)}  ${value}`);
     if (isKnown) await writeLine(stderr, describeKnown(hook, since, context));
