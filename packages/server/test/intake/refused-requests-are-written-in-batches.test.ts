@@ -27,6 +27,9 @@ it('the answer waits for the commit, and with a full queue it does not say that 
   };
   const first = send();
   await vi.waitFor(() => expect(recording).toHaveBeenCalled());
+  // Another request is answered after it, and so this one would have been.
+  expect((await fetch(`${test.url}/livez`)).status).toBe(200);
+  expect(answered).toBe(0);
   // More than 4 MiB with the first transaction, of 512 KiB at most. Those beyond are answered at once.
   const keep = vi.spyOn(test.service.refusedLeads, 'keep');
   const rest = [];
