@@ -117,6 +117,11 @@ const FIND_EXCESS = `
 const FIND_FULL_USERS = `
   SELECT count(*) AS rows, sum(r.bytes) AS bytes FROM leadtap.refused_leads AS r WHERE r.company_id = $1 GROUP BY r.user_id`;
 
+/** SQLite answers no poll while it overwrites what it deletes: some milliseconds. */
+const MAX_BYTES_PER_REMOVAL = 512 * 1024;
+/** What a row takes besides its body. */
+const ROW_BYTES = 4096;
+
 const KEPT_MS = REFUSED_DAYS * 86_400_000;
 const MAX_FIELDS = 20;
 
@@ -167,14 +172,19 @@ const prepareSql = (dialect: Dialect) => {
         code = excluded.code, errors = excluded.errors, media_type = excluded.media_type`,
     findUsers: `
       SELECT u.id AS "userId", u.company_id AS "companyId" FROM leadtap.users AS u WHERE ${dialect.isIn('u.id', '$1')}`,
-    findAccepted: `
-      SELECT r.id FROM ${dialect.rows('$1', ACCEPTED)} AS k ${dialect.joinEach(
-        'refused_leads',
-        'r',
-        `r.company_id = k."companyId" AND r.body_hash = k."bodyHash" AND r.user_id = k."userId"
-          AND coalesce(r.source, '') = coalesce(k.source, '') AND r.last_at <= k.at`,
-        'refused_leads_by_body',
-      )}`,
+    // The first rows. One that another instance has just recorded again has another `last_at`, and stays.
+    removeAccepted: `
+      DELETE FROM leadtap.refused_leads WHERE (id, last_at) IN (
+        SELECT f.id, f.last_at FROM (
+          SELECT r.id, r.last_at, r.bytes, sum(r.bytes + ${ROW_BYTES}) OVER (ORDER BY r.id ROWS UNBOUNDED PRECEDING) AS total
+            FROM ${dialect.rows('$1', ACCEPTED)} AS k ${dialect.joinEach(
+              'refused_leads',
+              'r',
+              `r.company_id = k."companyId" AND r.body_hash = k."bodyHash" AND r.user_id = k."userId"
+                AND coalesce(r.source, '') = coalesce(k.source, '') AND r.last_at <= k.at`,
+              'refused_leads_by_body',
+            )}) AS f
+         WHERE f.total - f.bytes - ${ROW_BYTES} < ${MAX_BYTES_PER_REMOVAL}) RETURNING 1`,
     remove: `DELETE FROM leadtap.refused_leads WHERE ${dialect.isIn('id', '$1')} RETURNING 1`,
     dropExcess: `DELETE FROM leadtap.refused_leads WHERE ${dialect.isIn('id', '$1')} RETURNING ${DELETED}`,
     findErrors: `SELECT r.id, r.errors FROM leadtap.refused_leads AS r WHERE ${dialect.isIn('r.id', '$1')}`,
@@ -271,11 +281,14 @@ export function createRefusedLeadStore({ dialect, read, write }: SqlDatabase): R
     record: (refused) => write(() => record(refused), SHORT),
 
     async removeAccepted(accepted) {
-      const hashes = JSON.stringify(accepted);
-      // A read, because there is nearly never a row: it takes no lock.
-      const found = await read(() => query<{ id: string }>(sql.findAccepted, [hashes]), SHORT);
-      if (found.length === 0) return 0;
-      return (await write(() => query(sql.remove, [found.map(({ id }) => id)]), SHORT)).length;
+      const requests = JSON.stringify(accepted);
+      for (let removed = 0; ; ) {
+        const { length } = await write(() => query(sql.removeAccepted, [requests]), SHORT);
+        if (length === 0) return removed;
+        removed += length;
+        // Polls are answered between two parts.
+        await takeTurn();
+      }
     },
 
     prune: (now) => write(() => prune(now), SHORT),
