@@ -27,6 +27,14 @@ export const LEADS_IN: readonly Fault[] = [
     owner: 'packages/server/test/intake/the-account-counts-until-the-commit.test.ts',
   },
   {
+    name: 'large-bodies-take-any-turn',
+    breaks: 'Large bodies of one company delay the leads and polls of all others.',
+    file: 'packages/server/src/intake/endpoint.ts',
+    find: 'isLarge ? () => takeTurn(companyId)',
+    replace: 'isLarge ? () => takeTurn()',
+    owner: 'packages/server/test/intake/large-requests-take-turns-of-their-company.test.ts',
+  },
+  {
     name: 'insufficient-scope-is-not-kept',
     breaks: 'An enquiry that was sent with a token for reading is lost.',
     file: 'packages/server/src/intake/refused-leads.ts',

@@ -396,7 +396,7 @@ const toDraft = (row: ExistingRow): Draft => ({
   stored: { id: row.id, createdAt: row.created_at },
 });
 
-/** In slices, because `JSON.stringify` of a whole batch blocks the event loop. */
+/** In slices, because `JSON.stringify` of a whole batch blocks the event loop. Not in turns of the company: its lock is held meanwhile. */
 async function toJson(drafts: readonly Draft[]): Promise<string> {
   const rows = await mapInSlices(drafts, ({ companyId, id, placement, fields, wantedCreatedAt }) =>
     JSON.stringify({

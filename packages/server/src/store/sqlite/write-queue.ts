@@ -14,6 +14,8 @@ interface PendingRequest {
 
 /** A larger transaction would block the event loop for longer, and gain little: the wait for the disk is a small part of it. */
 const MAX_LEADS_IN_GROUP = 200;
+/** A request with more of them is long work of one company. */
+const MAX_SHARED_LEADS = 100;
 
 /**
  * Requests that arrive in two turns of the event loop share a transaction, because a commit waits for the disk: of 64 clients that
@@ -28,16 +30,23 @@ export class WriteQueue {
   }
 
   async enqueue({ leads, ...rest }: WriteRequest): Promise<WriteAllOutcome> {
-    const request = { leads: await encodeLeads(leads, rest.scope.companyId), ...rest };
+    const { companyId } = rest.scope;
+    const request = { leads: await encodeLeads(leads, companyId), ...rest };
     const written = new Promise<WriteAllOutcome>((resolve, reject) => {
-      // Two turns: requests that have arrived during the last commit are checked in the first, and join this group in the second.
-      if (this.#pending.length === 0)
-        void takeTurn()
-          .then(() => takeTurn())
-          .then(() => this.#writeNext());
-      this.#pending.push({ request, resolve, reject });
+      const pending = { request, resolve, reject };
+      if (leads.length > MAX_SHARED_LEADS) void takeTurn(companyId).then(() => this.#write([pending]));
+      else this.#share(pending);
     });
     return written.catch(toRejection);
+  }
+
+  #share(request: PendingRequest): void {
+    // Two turns: requests that have arrived during the last commit are checked in the first, and join this group in the second.
+    if (this.#pending.length === 0)
+      void takeTurn()
+        .then(() => takeTurn())
+        .then(() => this.#writeNext());
+    this.#pending.push(request);
   }
 
   /** One group in each turn of the event loop: between two of them, other requests are answered. */

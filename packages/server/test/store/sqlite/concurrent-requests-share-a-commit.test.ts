@@ -3,6 +3,7 @@ import { type LeadInput, type LeadScope, openSqliteStore } from 'leadtap';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
 import { tempFolder } from '../../../../testing/harness/temp-folder.ts';
+import { FairQueue } from '../../../src/lib/fair.ts';
 import { Connection } from '../../../src/store/sqlite/connection.ts';
 import { openSqliteStore as openSourceStore } from '../../../src/store/sqlite/store.ts';
 
@@ -63,6 +64,17 @@ describe('requests that arrive together', () => {
     }
     expect([...committed]).toEqual([0, 1, 2, 3, 4, 5]);
     await Promise.all(writes);
+  });
+
+  it('with more than 100 leads are written in turns of their company, which pauses after long ones', async () => {
+    const { store } = await openStore(openSourceStore);
+    const turns = vi.spyOn(FairQueue.prototype, 'run');
+    onTestFinished(() => turns.mockRestore());
+    await store.writeAllLeads(
+      Array.from({ length: 101 }, (_, n) => lead(`${n}`)),
+      SCOPE,
+    );
+    expect(new Set(turns.mock.calls.map(([companyId]) => companyId))).toEqual(new Set(['acme']));
   });
 
   it('are stored or rejected one by one', async () => {
