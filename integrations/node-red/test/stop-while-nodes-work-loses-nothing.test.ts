@@ -234,6 +234,19 @@ describe.each(FLOWS)('$name', (flow) => {
     expect(run.started.filter((id) => numberOf(id) % 2 === 0)).toHaveLength(250);
   });
 
+  it('reads on after 200 leads in a row that always fail, and puts them aside', async () => {
+    const run = await startWith((id) => (numberOf(id) < 200 ? 422 : 200), 210);
+    run.nodeRed.env = { ...run.nodeRed.env, LEADTAP_ATTEMPTS: '2' };
+    // Before a retry is due.
+    await eventually(() => {
+      run.inject();
+      expect(run.open()).toHaveLength(200);
+    });
+    await run.until(() => expect(new Set(run.started).size).toBe(210));
+    await run.until(() => expect(run.open()).toEqual([]));
+    expect(run.aside()).toHaveLength(200);
+  });
+
   it('puts no lead aside while your nodes fail for all, as in an outage', async () => {
     let isDown = true;
     const run = await startWith((id) => (isDown && numberOf(id) >= 50 ? 503 : 200), 500);
