@@ -1,4 +1,16 @@
 /** What needs TypeBox is apart: `@leadtap/contract/schemas` and `@leadtap/contract/openapi`. */
+export {
+  countText,
+  DOOR_ID,
+  dateText,
+  dayText,
+  MAX_COUNTED_LEADS,
+  MAX_COUNTED_WAITING,
+  PHRASES,
+  type TimeContext,
+  timeText,
+  UNASSIGNED_ID,
+} from './connection-phrases.ts';
 export { CSV_START, escapeFormula, toCsvRow, unescapeFormula } from './csv-cells.ts';
 export {
   exampleAttemptLog,

@@ -204,10 +204,18 @@ export interface ConnectionFacts {
   /** Those of `missed` and `waiting` that are older than the counted time. */
   readonly olderOwed: number;
   readonly held: number;
+  /** Why they were refused, the most frequent first. */
+  readonly heldWhy: readonly HeldCount[];
   readonly lost: readonly LostCount[];
-  /** In: the longest pause of the 30 days before its last lead, and how many leads it has added then. */
+  /** In: the longest pause of the 30 days before its last lead. Null: it has added fewer than ten leads. */
   readonly longestPauseMs: number | null;
   readonly hours: readonly HourCount[];
+}
+
+export interface HeldCount {
+  readonly why: ProblemCode;
+  /** The names of the fields with an error. */
+  readonly fields: readonly string[];
 }
 
 export interface LostCount {
