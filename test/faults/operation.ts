@@ -50,4 +50,12 @@ export const OPERATION: readonly Fault[] = [
     replace: ".filter((line) => line === '')",
     owner: 'packages/server/test/store/sqlite/backup-copies-a-served-database.test.ts',
   },
+  {
+    name: 'another-schema-is-used',
+    breaks: 'A database that another version made with another schema is used.',
+    file: 'packages/server/src/store/migrations.ts',
+    find: 'migrations[index].checksum !== checksum',
+    replace: 'migrations[index].version !== version',
+    owner: 'packages/server/test/store/databases-of-other-versions-are-refused.test.ts',
+  },
 ];
