@@ -389,41 +389,17 @@ CREATE TABLE changes (
 INSERT INTO changes (kind, id) VALUES ('company', '');
 
 -- A reader that needs older entries discards its whole cache.
-CREATE TRIGGER prune_changes AFTER INSERT ON changes BEGIN
-  DELETE FROM changes WHERE seq <= NEW.seq - 10000;
-END;
+CREATE TRIGGER prune_changes AFTER INSERT ON changes BEGIN DELETE FROM changes WHERE seq <= NEW.seq - 10000; END;
 
 -- A transaction that appends leads raises the last stamp once. One that adds history logs the change itself.
-CREATE TRIGGER log_change_of_stamp AFTER UPDATE OF last_stamp ON companies BEGIN
-  INSERT INTO changes (kind, id) VALUES ('leads-appended', NEW.id);
-END;
-CREATE TRIGGER log_change_of_lead AFTER UPDATE ON leads BEGIN
-  INSERT INTO changes (kind, id) VALUES ('company', NEW.company_id);
-END;
-CREATE TRIGGER log_delete_of_lead AFTER DELETE ON leads BEGIN
-  INSERT INTO changes (kind, id) VALUES ('company', OLD.company_id);
-END;
-CREATE TRIGGER log_change_of_company AFTER UPDATE OF id, name ON companies BEGIN
-  INSERT INTO changes (kind, id) VALUES ('company', OLD.id), ('company', NEW.id);
-END;
-CREATE TRIGGER log_change_of_status AFTER UPDATE ON statuses BEGIN
-  INSERT INTO changes (kind, id) VALUES ('company', OLD.company_id), ('company', NEW.company_id);
-END;
-CREATE TRIGGER log_delete_of_status AFTER DELETE ON statuses BEGIN
-  INSERT INTO changes (kind, id) VALUES ('company', OLD.company_id);
-END;
-CREATE TRIGGER log_change_of_branch AFTER UPDATE ON branches BEGIN
-  INSERT INTO changes (kind, id) VALUES ('company', OLD.company_id), ('company', NEW.company_id);
-END;
-CREATE TRIGGER log_change_of_department AFTER UPDATE ON departments BEGIN
-  INSERT INTO changes (kind, id) VALUES ('company', OLD.company_id), ('company', NEW.company_id);
-END;
-CREATE TRIGGER log_change_of_user AFTER UPDATE ON users BEGIN
-  INSERT INTO changes (kind, id) VALUES ('user', OLD.id);
-END;
-CREATE TRIGGER log_delete_of_user AFTER DELETE ON users BEGIN
-  INSERT INTO changes (kind, id) VALUES ('user', OLD.id);
-END;
-CREATE TRIGGER log_revoked_token AFTER INSERT ON revoked_tokens BEGIN
-  INSERT INTO changes (kind, id) VALUES ('token', NEW.token_id);
-END;
+CREATE TRIGGER log_change_of_stamp AFTER UPDATE OF last_stamp ON companies BEGIN INSERT INTO changes (kind, id) VALUES ('leads-appended', NEW.id); END;
+CREATE TRIGGER log_change_of_lead AFTER UPDATE ON leads BEGIN INSERT INTO changes (kind, id) VALUES ('company', NEW.company_id); END;
+CREATE TRIGGER log_delete_of_lead AFTER DELETE ON leads BEGIN INSERT INTO changes (kind, id) VALUES ('company', OLD.company_id); END;
+CREATE TRIGGER log_change_of_company AFTER UPDATE OF id, name ON companies BEGIN INSERT INTO changes (kind, id) VALUES ('company', OLD.id), ('company', NEW.id); END;
+CREATE TRIGGER log_change_of_status AFTER UPDATE ON statuses BEGIN INSERT INTO changes (kind, id) VALUES ('company', OLD.company_id), ('company', NEW.company_id); END;
+CREATE TRIGGER log_delete_of_status AFTER DELETE ON statuses BEGIN INSERT INTO changes (kind, id) VALUES ('company', OLD.company_id); END;
+CREATE TRIGGER log_change_of_branch AFTER UPDATE ON branches BEGIN INSERT INTO changes (kind, id) VALUES ('company', OLD.company_id), ('company', NEW.company_id); END;
+CREATE TRIGGER log_change_of_department AFTER UPDATE ON departments BEGIN INSERT INTO changes (kind, id) VALUES ('company', OLD.company_id), ('company', NEW.company_id); END;
+CREATE TRIGGER log_change_of_user AFTER UPDATE ON users BEGIN INSERT INTO changes (kind, id) VALUES ('user', OLD.id); END;
+CREATE TRIGGER log_delete_of_user AFTER DELETE ON users BEGIN INSERT INTO changes (kind, id) VALUES ('user', OLD.id); END;
+CREATE TRIGGER log_revoked_token AFTER INSERT ON revoked_tokens BEGIN INSERT INTO changes (kind, id) VALUES ('token', NEW.token_id); END;
