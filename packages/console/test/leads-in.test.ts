@@ -45,7 +45,7 @@ describe('the overview has the leads that come in', () => {
     const service = await startService();
     const page = await openConsole(service);
     await leadsIn(page).getByText('No lead has come in over HTTP yet.').waitFor();
-    const off = await openConsole(await startService());
+    const off = await openConsole(await startService({ env: { LEADTAP_INTAKE: 'off' } }));
     await off.waitForResponse('**/automation/senders').catch(() => undefined);
     await off.getByRole('heading', { level: 1 }).getByText(/\w/).first().waitFor();
     expect(await leadsIn(off).count()).toBe(0);
