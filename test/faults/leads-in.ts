@@ -52,6 +52,22 @@ export const LEADS_IN: readonly Fault[] = [
     test: 'a request that is sent again',
   },
   {
+    name: 'another-person-is-overwritten',
+    breaks: 'A form has one id for all people, and each enquiry overwrites the one before.',
+    file: 'packages/server/src/leads/other-person.ts',
+    find: 'scope && stored && isOtherPerson(stored, fields)',
+    replace: "scope && stored && isOtherPerson(stored, fields) && id === ''",
+    owner: 'packages/server/test/intake/ids-of-other-people-are-refused.test.ts',
+  },
+  {
+    name: 'one-difference-is-another-person',
+    breaks: 'A lead whose e-mail address was corrected is refused.',
+    file: 'packages/server/src/leads/other-person.ts',
+    find: 'compared.includes(false) && !compared.includes(true)',
+    replace: 'compared.includes(false)',
+    owner: 'packages/server/test/intake/ids-of-other-people-are-refused.test.ts',
+  },
+  {
     name: 'import-counts-updates-as-added',
     breaks: 'An import says that it has added leads that were there before.',
     file: 'packages/server/src/import/import-leads.ts',

@@ -31,6 +31,7 @@ export type ProblemCode =
   | 'unsupported-media-type'
   | 'invalid-lead'
   | 'idempotency-key-reused'
+  | 'id-of-another-person'
   | 'no-contact'
   | 'too-many-hooks'
   | 'invalid-hook'

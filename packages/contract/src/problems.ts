@@ -208,6 +208,18 @@ export const PROBLEMS = {
     integrator:
       'Use a new key, such as a UUID, for each request, and the same key only to repeat it without a change.',
   },
+  'id-of-another-person': {
+    status: 422,
+    operations: ['intake'],
+    title: 'The id is that of another person',
+    detail:
+      'There is a lead with this `id`, and its name, e-mail address and phone number are different. Nothing was stored or changed. Send a different `id` for each enquiry, or none.',
+    meaning:
+      'There is a lead with this `id`. It and the lead that was sent both have a name, an e-mail address or a phone number, and none that both have is the same. Some senders have one `id` for all people, such as that of their form. Nothing was stored or changed.',
+    integrator:
+      'Send an `id` that is different for each enquiry, or none. To correct a lead, send its name, its e-mail address or its phone number as it was.',
+    operator: '`leadtap leads refused accept ID` stores the refused request as a new lead, under a new id.',
+  },
   'no-contact': {
     status: 422,
     operations: ['intake'],

@@ -26,7 +26,6 @@ export const SENDER_PROBLEMS = [
   'leads-refused',
   'intake-off',
   'senders-expired',
-  'leads-replaced',
   'senders-expiring',
 ] as const;
 
@@ -226,8 +225,6 @@ export interface SenderStatus {
   } | null;
   readonly accepted30d: number;
   readonly refused30d: number;
-  /** Leads of the last 7 days that replaced one of another person, by their `id`. */
-  readonly replaced7d: number;
   /** As in `Sender`. */
   readonly last24h: readonly (HourCounts | null)[];
   /** Those that are kept, and those of the last 7 days that are not. */

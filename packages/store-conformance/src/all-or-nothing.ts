@@ -93,10 +93,12 @@ export const allOrNothingChecks = [
 
   check('all or nothing: leads are added and updated like those of a batch', async ({ store }) => {
     await apply(store, ACME);
+    const email = 'ada@example.com';
     const [createdAt] = await stamp(store, [
-      lead('old', { fields: { firstName: 'Ada', lastName: 'Byron' } }),
+      lead('old', { fields: { firstName: 'Ada', lastName: 'Byron', email } }),
     ]);
-    const results = await writeAll(store, [lead('new'), lead('old', { fields: { lastName: 'Lovelace' } })]);
+    const changed = lead('old', { fields: { lastName: 'Lovelace', email } });
+    const results = await writeAll(store, [lead('new'), changed]);
     const { leads } = await poll(store);
     assert.deepEqual(idsOf(leads), ['old', 'new']);
     assert.deepEqual(results, [

@@ -18,6 +18,7 @@ const KEYS = ['type', 'title', 'status', 'detail', 'code', 'requestId'];
 /** What a problem has beside the keys that all have. */
 const EXTRA_KEYS: Partial<Record<ProblemCode, readonly string[]>> = {
   'invalid-query': ['errors'],
+  'id-of-another-person': ['errors'],
   'invalid-lead': ['errors'],
   'no-contact': ['errors'],
   'rate-limit-exceeded': ['violatedPolicies'],

@@ -4,11 +4,11 @@ import type { LeadError } from '@leadtap/contract';
 import { ProblemError } from '../http/problems.ts';
 import type { PollingUser } from '../leads/access.ts';
 import { createLeadTimes } from '../leads/lead-times.ts';
-import { isOtherPerson } from '../leads/other-person.ts';
 import type { LeadInput, LeadScope, StoredLead } from '../leads/record.ts';
 import type { LeadStore, WrittenLead } from '../leads/store.ts';
 import type { Clock } from '../lib/clock.ts';
-import { type ReceiveOptions, receiveLeads } from './accept.ts';
+import { isJsonObject } from '../lib/json.ts';
+import { type IntakeContent, type ReceiveOptions, receiveLeads } from './accept.ts';
 import { mediaTypeOf } from './body.ts';
 import { parseContent } from './content.ts';
 import type { IdempotentRequest, RefusedLeadWithBody, WriteAllOutcome } from './store.ts';
@@ -30,13 +30,16 @@ export type AcceptOutcome =
       readonly kind: 'accepted';
       readonly results: readonly WrittenLead[];
       readonly leads: readonly LeadInput[];
+      /** Those whose `id` is that of another person: they have a new one. */
+      readonly withNewId: ReadonlySet<number>;
     }
   /** Its leads were written before, and the row was not deleted. */
   | { readonly kind: 'written-before' }
   | { readonly kind: 'refused'; readonly message: string; readonly errors: readonly LeadError[] };
 
 const NOT_VALID = 'at least one lead is not valid';
-const KEEP_BOTH = ', which would be replaced; keep both with --map id=customFields.id, or delete the request';
+const CHANGED_SINCE =
+  'is the id of a lead that was changed since; keep both with --map id=customFields.id, or delete the request';
 
 /** All or nothing. The ids of leads without one derive from the id of the row, so that nothing is added twice. */
 export async function acceptRefused(
@@ -59,20 +62,25 @@ export async function acceptRefused(
   const times = createLeadTimes({ timeZone: refused.timeZone ?? options.timeZone });
   try {
     const content = await parseSent(refused, map, { historical: false, clock, times });
-    const outcome = await receiveLeads(content, {
+    const rules: ReceiveOptions = {
       ...{ store, user, clock, times },
       // Not the token, which may be revoked by now.
       sender: { userId: user.id },
       idempotencyKey: `refused ${refused.id}`,
       body: refused.body,
-    });
+    };
+    let outcome = await receiveLeads(content, rules);
+    const withNewId = new Set(
+      outcome.kind === 'other-person' ? outcome.errors.map(({ index }) => index) : [],
+    );
+    if (withNewId.size > 0) outcome = await receiveLeads(withoutIds(content, withNewId), rules);
     if (outcome.kind === 'key-reused' || (outcome.kind === 'written' && outcome.isRepeated))
       return { kind: 'written-before' };
-    if (outcome.kind === 'written') return { kind: 'accepted', results: outcome.results, leads };
+    if (outcome.kind === 'written') return { kind: 'accepted', results: outcome.results, leads, withNewId };
     const [message, errors] =
-      outcome.kind === 'invalid'
-        ? [NOT_VALID, outcome.errors]
-        : ['the user has changed meanwhile; run the command again', []];
+      outcome.kind === 'account-changed'
+        ? ['the user has changed meanwhile; run the command again', []]
+        : [NOT_VALID, outcome.errors];
     return { kind: 'refused', message, errors };
   } catch (error) {
     if (!(error instanceof ProblemError) || error.statusCode >= 500) throw error;
@@ -81,10 +89,17 @@ export async function acceptRefused(
   }
 }
 
-/**
- * Throws 422 if a lead would replace later values, or another person: a sender may use one `id` for all, and those who were refused
- * would replace each other.
- */
+/** Leads without an id get one that derives from the id of the row. */
+function withoutIds({ value, withoutFields }: IntakeContent, indexes: ReadonlySet<number>): IntakeContent {
+  const strip = (item: unknown, index: number): unknown =>
+    isJsonObject(item) && indexes.has(index) ? { ...item, id: undefined } : item;
+  return {
+    value: Array.isArray(value) ? value.map(strip) : strip(value, 0),
+    ...(withoutFields && { withoutFields: (fields) => withoutIds(withoutFields(fields), indexes) }),
+  };
+}
+
+/** Throws 422 if a lead would replace later values. */
 async function requireUnchanged(
   store: AcceptOptions['store'],
   leads: readonly LeadInput[],
@@ -92,14 +107,10 @@ async function requireUnchanged(
 ): Promise<void> {
   const errors: LeadError[] = [];
   for (const [index, input] of leads.entries()) {
-    const { id, companyId, fields } = input;
+    const { id, companyId } = input;
     const [stored] = id === undefined ? [] : await store.findLeads(id, companyId);
     if (!stored || hasSameValues(stored, input)) continue;
-    const { email, phone1, phone2, firstName: first_name, lastName: last_name } = stored.lead;
-    if (isOtherPerson({ email, phone1, phone2, first_name, last_name }, fields))
-      errors.push({ index, field: 'id', detail: `is the id of a lead of another person${KEEP_BOTH}` });
-    else if (stored.lead.updatedAt > refusedAt)
-      errors.push({ index, field: 'id', detail: `is the id of a lead that was changed since${KEEP_BOTH}` });
+    if (stored.lead.updatedAt > refusedAt) errors.push({ index, field: 'id', detail: CHANGED_SINCE });
   }
   if (errors.length > 0) throw new ProblemError('invalid-lead', { detail: NOT_VALID, errors });
 }

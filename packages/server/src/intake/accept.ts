@@ -41,7 +41,8 @@ export type IntakeOutcome =
   | { readonly kind: 'written'; readonly results: readonly WrittenLead[]; readonly isRepeated?: true }
   /** Nothing was written. */
   | { readonly kind: 'key-reused' }
-  | { readonly kind: 'invalid'; readonly errors: readonly LeadError[] }
+  /** `other-person`: all errors are ids of other people. */
+  | { readonly kind: 'invalid' | 'other-person'; readonly errors: readonly LeadError[] }
   /** Nothing was written: the account is not as given any more. */
   | { readonly kind: 'account-changed' };
 
@@ -77,7 +78,9 @@ async function receiveOnce(content: IntakeContent, options: ReceiveOptions): Pro
       : identifyRequest(scope, sender, idempotencyKey, body, new Set(derivedIds()));
   const outcome = await store.writeAllLeads(leads, scope, sender, request);
   if (outcome.kind !== 'rejected') return outcome;
-  return { kind: 'invalid', errors: await addPlacementErrors(parsed, options, scope, outcome.problems) };
+  const isOther = outcome.problems.flat().every(({ reason }) => reason === 'other-person');
+  const errors = await addPlacementErrors(parsed, options, scope, outcome.problems);
+  return { kind: isOther ? 'other-person' : 'invalid', errors };
 }
 
 interface IntakeEntry {
@@ -239,7 +242,12 @@ function toIssue(
   { accessLevel }: PollingUser,
 ): ValidationIssue {
   const { field, reason, value } = problem;
-  if (reason === 'not-stored' || reason === 'no-content' || reason === 'in-future')
+  if (
+    reason === 'not-stored' ||
+    reason === 'no-content' ||
+    reason === 'in-future' ||
+    reason === 'other-person'
+  )
     return placementIssue(problem);
   if (field === 'companyId' || field === 'statusValue') return placementIssue(problem);
   if (field === 'id' && isIdDerived) return { detail: KEY_IN_USE };

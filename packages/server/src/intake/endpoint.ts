@@ -73,8 +73,6 @@ export interface IntakeOptions extends IdentificationOptions {
 interface IntakePayload extends Payload {
   readonly added: number;
   readonly updated: number;
-  /** Those of `updated` that replaced the lead of another person. */
-  readonly replaced: number;
 }
 
 const RATE_LIMIT_DETAIL =
@@ -186,6 +184,8 @@ export function createIntakeEndpoint(
         }
         if (outcome.kind === 'key-reused') throw new ProblemError('idempotency-key-reused');
         if (outcome.kind === 'invalid') throw new ProblemError('invalid-lead', { errors: outcome.errors });
+        if (outcome.kind === 'other-person')
+          throw new ProblemError('id-of-another-person', { errors: outcome.errors });
         ({ user } = await callers.identifyAgain(exchange));
       }
       throw new StoreUnavailableError(`the account of the sender has changed ${MAX_TRIES} times`);
@@ -270,7 +270,6 @@ export function createIntakeEndpoint(
           status,
           leads: payload && added,
           updated,
-          replaced: isConsoleRequest(ended.request) ? 0 : payload?.replaced,
           durationMs,
           // In the console, a person sees the answer.
           refused: isConsoleRequest(ended.request) ? undefined : problem && toRefused(problem),
@@ -295,7 +294,6 @@ function toPayload(
     leads: results.length,
     added: isRepeated ? 0 : added,
     updated: isRepeated ? 0 : results.length - added,
-    replaced: results.filter(({ isOtherPerson }) => isOtherPerson).length,
     ...jsonPayload(exchange, added > 0 ? 201 : 200, { leads }),
   };
 }

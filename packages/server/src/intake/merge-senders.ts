@@ -45,16 +45,8 @@ export function mergeSender(stored: Sender | undefined, requests: SenderSummary,
   };
 }
 
-export function toDay(
-  day: string,
-  accepted: number,
-  refused: number,
-  unkept: number,
-  replaced = 0,
-): SenderDay {
-  if (replaced > 0) return [day, accepted, refused, unkept, replaced];
-  return unkept === 0 ? [day, accepted, refused] : [day, accepted, refused, unkept];
-}
+export const toDay = (day: string, accepted: number, refused: number, unkept: number): SenderDay =>
+  unkept === 0 ? [day, accepted, refused] : [day, accepted, refused, unkept];
 
 const isRefusalLater = (a: Sender['lastRefusal'], b: Sender['lastRefusal']): boolean =>
   b === null || (a !== null && a.at > b.at);
@@ -70,8 +62,8 @@ function mergeDays(
   for (const [day, ...counts] of [...stored, ...added]) {
     if (day < firstDay || day > lastDay) continue;
     const [, ...before] = days.get(day) ?? [day, 0, 0];
-    const sum = (index: 0 | 1 | 2 | 3): number => (before[index] ?? 0) + (counts[index] ?? 0);
-    days.set(day, toDay(day, sum(0), sum(1), sum(2), sum(3)));
+    const sum = (index: 0 | 1 | 2): number => (before[index] ?? 0) + (counts[index] ?? 0);
+    days.set(day, toDay(day, sum(0), sum(1), sum(2)));
   }
   return [...days.values()].sort(([a], [b]) => (a < b ? -1 : 1));
 }

@@ -37,8 +37,6 @@ export interface EndedRequest {
   readonly leads: number | undefined;
   /** Those that were there before: a repeated request adds nothing. */
   readonly updated: number;
-  /** Those of `updated` that replaced the lead of another person. */
-  readonly replaced?: number | undefined;
   readonly refused: RefusedLeads | undefined;
   readonly durationMs?: number;
 }
@@ -63,7 +61,6 @@ interface HourEntry {
   accepted: number;
   refused: number;
   unkept: number;
-  replaced: number;
   /** As the log counts them: also of limits, and failures of the service. */
   failed: number;
 }
@@ -93,7 +90,7 @@ export class SenderRecorder {
 
   /** Records a request. A token that was refused with 401 counts if it has expired, or was issued here. */
   recordRequest(token: VerifiedToken, request: EndedRequest): void {
-    const { status, leads, replaced = 0, refused } = request;
+    const { status, leads, refused } = request;
     const isUnknown = status === 401 && refused?.code !== EXPIRED;
     const entry = isUnknown ? this.#batches.entryOfRefused(token) : this.#batches.entryOf(token);
     if (!entry) return;
@@ -106,9 +103,7 @@ export class SenderRecorder {
     if (status !== 401) entry.source = token.source?.name ?? null;
     if (leads !== undefined) {
       entry.lastAcceptedAt = at;
-      const hour = hourEntryOf(entry, at);
-      hour.accepted += leads;
-      hour.replaced += replaced;
+      hourEntryOf(entry, at).accepted += leads;
     } else if (refused && status < 500 && !REPEATED.includes(status)) {
       const { code, errors, isKept } = refused;
       entry.lastRefusal = {
@@ -189,7 +184,7 @@ function hourEntryOf({ hours }: Entry, at: number): HourEntry {
   const hour = hourOf(at);
   const known = hours.get(hour);
   if (known) return known;
-  const added = { accepted: 0, refused: 0, unkept: 0, replaced: 0, failed: 0 };
+  const added = { accepted: 0, refused: 0, unkept: 0, failed: 0 };
   hours.set(hour, added);
   return added;
 }
@@ -199,10 +194,8 @@ const toSummary = ({ hours, ...entry }: Entry, writtenAt: number): SenderSummary
   writtenAt,
   // Hours of a day are added up when they are stored.
   days: [...hours]
-    .filter(([, { accepted, refused, unkept, replaced }]) => accepted + refused + unkept + replaced > 0)
-    .map(([hour, { accepted, refused, unkept, replaced }]) =>
-      toDay(dayOf(hour * HOUR_MS), accepted, refused, unkept, replaced),
-    ),
+    .filter(([, { accepted, refused, unkept }]) => accepted + refused + unkept > 0)
+    .map(([hour, { accepted, refused, unkept }]) => toDay(dayOf(hour * HOUR_MS), accepted, refused, unkept)),
   hours: [...hours]
     .map(([hour, { accepted, failed }]): HourCounts => [hour, accepted, failed])
     .filter(([, accepted, failed]) => accepted + failed > 0),

@@ -202,9 +202,7 @@ export function createSenderStore({ dialect, read, write }: SqlDatabase): Sender
     const rows = yield* queryInChunks<StoredSender>(sql.find, keys);
     const cleared = rows.map((row) => {
       const sender = toSender(row);
-      const days = sender.days.map(([day, accepted, refused, , replaced]) =>
-        toDay(day, accepted, refused, 0, replaced),
-      );
+      const days = sender.days.map(([day, accepted, refused]) => toDay(day, accepted, refused, 0));
       return toStored({ ...sender, lastUnkeptAt: null, days });
     });
     yield* queryInChunks(sql.put, cleared);

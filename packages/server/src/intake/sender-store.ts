@@ -5,16 +5,12 @@ import type { TokenSummary } from '../accounts/token-rows.ts';
 import type { HourCounts } from '../attempts/hours.ts';
 import type { Attempt } from '../attempts/store.ts';
 
-/**
- * The requests of one day in UTC. `unkept`: the refused ones whose body is not kept. `replacedLeads`: updates of a lead with another
- * person.
- */
+/** The requests of one day in UTC. `unkept`: the refused ones whose body is not kept. */
 export type SenderDay = readonly [
   day: string,
   acceptedLeads: number,
   refusedRequests: number,
   unkept?: number,
-  replacedLeads?: number,
 ];
 
 /** The figures are those of so many days. */

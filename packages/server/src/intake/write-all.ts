@@ -32,7 +32,7 @@ export class LeadsRejected extends Error {
       const lead = leads[index];
       if (result.kind !== 'rejected' || lead === undefined) return [];
       const { problem } = result;
-      if (problem.reason === 'outside-scope' || problem.reason === 'not-stored') return [problem];
+      if (['outside-scope', 'not-stored', 'other-person'].includes(problem.reason)) return [problem];
       const problems = findPlacementProblems(lead, organisation);
       return problems.length > 0 ? problems : [problem];
     });
@@ -45,18 +45,23 @@ class KeyReused extends Error {
 }
 
 /**
- * Throws `LeadsRejected` if a lead was rejected, and `KeyReused` if a derived id exists: then the key was used before, and has been
- * forgotten.
+ * Throws `KeyReused` if a derived id exists: then the key was used before, and has been forgotten. Throws `LeadsRejected` if a lead
+ * was rejected.
  */
 export function requireAllWritten<Written extends Accepted>(
   { leads, idempotency }: Pick<WriteRequest, 'leads' | 'idempotency'>,
   results: readonly (Written | Rejected)[],
   organisation: OrganisationLookup,
 ): Written[] {
+  const existing = results.flatMap((result) => {
+    if (result.kind === 'rejected')
+      return result.problem.reason === 'other-person' ? result.problem.value : [];
+    return result.kind === 'updated' ? result.id : [];
+  });
+  if (existing.some((id) => idempotency?.derivedIds.has(id)))
+    throw new KeyReused('a lead with an id that is derived from this key exists');
   const written = results.filter((result): result is Written => result.kind !== 'rejected');
   if (written.length < results.length) throw new LeadsRejected(leads, results, organisation);
-  if (written.some(({ kind, id }) => kind === 'updated' && idempotency?.derivedIds.has(id)))
-    throw new KeyReused('a lead with an id that is derived from this key exists');
   return written;
 }
 

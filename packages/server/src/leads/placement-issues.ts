@@ -23,6 +23,8 @@ function placementDetail(problem: Exclude<PlacementProblem, { reason: 'no-conten
     return `department ${value} belongs to branch ${quote(problem.branchId)}; give that branchId, or leave branchId out`;
   if (problem.reason === 'not-stored')
     return `lead ${value} was not stored: a trigger of the database suppressed it`;
+  if (problem.reason === 'other-person')
+    return `lead ${value} is of another person; send a different id for each enquiry, or none`;
   if (problem.reason === 'in-future') return `${value} is in the future`;
   if (problem.reason === 'erased')
     return `lead ${value} was erased; leadtap leads import --allow-erased adds it as a new lead`;

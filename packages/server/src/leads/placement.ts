@@ -3,6 +3,7 @@
 import type { Status } from '../accounts/records.ts';
 import { toIso } from '../lib/clock.ts';
 import { isInScope, type Place } from './access.ts';
+import { findOtherPerson, type PersonRow } from './other-person.ts';
 import type { LeadInput, LeadScope } from './record.ts';
 import type { StoredLeadRow } from './row.ts';
 import type { PlacementProblem, PlannedLead, ScopedWriteOptions, WriteOptions } from './store.ts';
@@ -47,7 +48,7 @@ export interface OrganisationLookup {
 /** The organisation and the leads as one transaction reads them. */
 export interface LeadLookup extends OrganisationLookup {
   /** Undefined if there is no such lead. */
-  findPlacement(companyId: string, id: string): Placement | undefined;
+  findExisting(companyId: string, id: string): (PlacementRow & PersonRow) | undefined;
   /** A lead that was erased may exist: another program may have added it. */
   isErased(companyId: string, id: string): boolean;
 }
@@ -63,7 +64,7 @@ export const toPlacement = (row: PlacementRow): Placement => ({
 /** What a write would do with a lead. */
 export function planLead(lead: LeadInput, lookup: LeadLookup, options: WriteOptions): PlannedLead {
   const existing = findExisting(lead, lookup);
-  const placed = resolvePlacement(lead, existing, lookup);
+  const placed = resolvePlacement(lead, existing && toPlacement(existing), lookup);
   if ('problem' in placed) return { kind: 'rejected', problem: placed.problem };
   const [problem] = existing ? [] : findNotAddable(lead, lookup, options);
   if (problem) return { kind: 'rejected', problem };
@@ -80,13 +81,22 @@ export function findLeadProblems(
   const existing = findExisting(lead, lookup);
   return [
     ...findPlacementProblems(lead, lookup),
-    ...findOutsideScope(lead, existing, options.scope),
-    ...(existing ? [] : findErased(lead, lookup, options)),
+    ...(existing ? findUnchangeable(lead, existing, options) : findErased(lead, lookup, options)),
   ];
 }
 
-const findExisting = ({ companyId, id }: LeadInput, lookup: LeadLookup): Placement | undefined =>
-  id === undefined ? undefined : lookup.findPlacement(companyId, id);
+const findExisting = ({ companyId, id }: LeadInput, lookup: LeadLookup) =>
+  id === undefined ? undefined : lookup.findExisting(companyId, id);
+
+/** Of a lead outside of the scope, it is not said whose it is. */
+function findUnchangeable(
+  lead: LeadInput,
+  existing: PlacementRow & PersonRow,
+  { scope }: ScopedWriteOptions,
+): PlacementProblem[] {
+  const outside = findOutsideScope(lead, toPlacement(existing), scope);
+  return outside.length > 0 ? outside : findOtherPerson(lead, existing, scope);
+}
 
 /** The placement of the lead after this input, or its first problem; `existing` is its placement before. */
 export function resolvePlacement(

@@ -38,6 +38,8 @@ export type PlacementProblem =
   | { readonly field: 'createdAt'; readonly reason: 'in-future'; readonly value: string }
   /** The lead was erased for good. */
   | { readonly field: 'id'; readonly reason: 'erased'; readonly value: string }
+  /** With a scope: the lead with this id is of another person. */
+  | { readonly field: 'id'; readonly reason: 'other-person'; readonly value: string }
   /** `onlyUpdate` was given, and there is no lead with this id. */
   | { readonly field: 'id'; readonly reason: 'no-content'; readonly value: string };
 
@@ -45,8 +47,6 @@ export interface WrittenLead {
   readonly kind: 'added' | 'updated';
   readonly id: string;
   readonly createdAt: number;
-  /** It replaced the lead of another person. Left out if not. */
-  readonly isOtherPerson?: boolean;
 }
 
 export type LeadResult = WrittenLead | { readonly kind: 'rejected'; readonly problem: PlacementProblem };
@@ -65,7 +65,7 @@ export interface WriteOptions {
 }
 
 export interface ScopedWriteOptions extends WriteOptions {
-  /** Leads that exist outside of it, or would be placed outside of it, are rejected. Default: none is. */
+  /** Leads that exist outside of it, would be placed outside of it, or change another person are rejected. Default: none is. */
   readonly scope?: LeadScope;
 }
 

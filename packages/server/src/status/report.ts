@@ -68,7 +68,7 @@ export const NO_SENDERS: SendersStatus = {
   ...{ recorded: false, total: 0, listed: [] },
   problems: {
     ...{ 'leads-refused': 0, 'intake-off': 0, 'senders-expired': 0 },
-    ...{ 'leads-replaced': 0, 'senders-expiring': 0 },
+    'senders-expiring': 0,
   },
 };
 

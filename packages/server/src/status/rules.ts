@@ -152,14 +152,6 @@ export const RULES: readonly Rule[] = [
       'It sent leads within the last 30 days, and no other token with the same user, source and name has sent since. Issue a new token (`leadtap token issue --user ID --scope leads:write`, or with `--source`) and put it into the sender. If the sender is no longer needed, revoke the old one: `leadtap token revoke ID`.',
     ended: 'has another token, or has not sent for 30 days',
   }),
-  senderRule({
-    name: 'leads-replaced',
-    levels: ['warning'],
-    title: 'Leads of a sender replaced leads of other people',
-    guide:
-      'At least 2 leads in the last 7 days had the `id` of a lead with another e-mail address or phone number and, if both have one, another name. A lead with the `id` of a stored one is an update: the values before are not kept, except in backups, and the lead is not delivered again. Send an `id` that is different for each enquiry, or none, and send again what was replaced. The warning ends after 7 days, or when the token is revoked.',
-    ended: 'has replaced fewer than 2 leads of other people in the last 7 days, or its token was revoked',
-  }),
   consumerRule({
     name: 'leads-skipped',
     levels: ['error'],

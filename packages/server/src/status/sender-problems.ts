@@ -340,22 +340,8 @@ const describeIntakeOff: DescribeSender = (sender) => {
   };
 };
 
-const describeReplaced: DescribeSender = (sender) => {
-  const sent = `${formatCount(sender.replaced7d)} of the leads that`;
-  const cause =
-    'replaced a lead of another person (another name, e-mail address and phone number, as far as both have them): the field `id` seems to be the same for each';
-  const fix =
-    'Send an `id` that is different for each enquiry, or none. A lead that was replaced is not stored any more: send it again.';
-  return {
-    message: `${sent} ${describe(sender)} sent in the last 7 days ${cause}.`,
-    row: `${sent} it sent in the last 7 days ${cause}`,
-    ...both(fix),
-  };
-};
-
 const DESCRIPTIONS: Readonly<Record<SenderProblem, DescribeSender>> = {
   'leads-refused': describeRefused,
-  'leads-replaced': describeReplaced,
   'intake-off': describeIntakeOff,
   'senders-expired': describeExpired,
   'senders-expiring': describeExpiring,

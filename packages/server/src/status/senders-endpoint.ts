@@ -45,7 +45,7 @@ function toWire(sender: SenderStatus, moment: Pick<Facts, 'generatedAt'>): WireS
   };
 }
 
-const WARNINGS: readonly SenderProblem[] = ['leads-replaced', 'intake-off', 'senders-expiring'];
+const WARNINGS: readonly SenderProblem[] = ['intake-off', 'senders-expiring'];
 
 /** In words. */
 export function stateOf(

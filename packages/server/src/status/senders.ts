@@ -29,9 +29,6 @@ import {
 } from './report.ts';
 
 const DAY_MS = 86_400_000;
-const REPLACED_MS = 7 * DAY_MS;
-/** One may be a lead that was corrected. */
-const MIN_REPLACED = 2;
 const IN_USE_MS = SENDER_DAYS * DAY_MS;
 export const MAX_LISTED_SENDERS = 200;
 /** SQLite answers no poll while it reads a page: some milliseconds. */
@@ -126,11 +123,6 @@ function toStatus(sender: ListedSender, kept: RefusedSummary | undefined, moment
   const firstDay = firstDayOf(now);
   const days = sender.days.filter(([day]) => day >= firstDay);
   const refused = refusedOf(sender, kept, now);
-  const firstReplacedDay = dayOf(now - REPLACED_MS);
-  const replaced7d = days.reduce(
-    (sum, [day, , , , replaced = 0]) => (day >= firstReplacedDay ? sum + replaced : sum),
-    0,
-  );
   return {
     id: senderIdOf(sender),
     ...{ name, tokenId, userId, companyId, source },
@@ -142,13 +134,10 @@ function toStatus(sender: ListedSender, kept: RefusedSummary | undefined, moment
     },
     accepted30d: days.reduce((sum, [, accepted]) => sum + accepted, 0),
     refused30d: days.reduce((sum, [, , count]) => sum + count, 0),
-    replaced7d,
     last24h: last24hOf([{ hours: sender.hours, lastAt: sender.lastRequestAt }], now, downtimes),
     ...{ refused, isRevoked, isReplaced },
     isInUse: now - sender.lastRequestAt <= IN_USE_MS,
-    problems: [...problemsOf(sender, refused, moment), ...replacedOf(sender, replaced7d)].sort(
-      (a, b) => SENDER_PROBLEMS.indexOf(a) - SENDER_PROBLEMS.indexOf(b),
-    ),
+    problems: problemsOf(sender, refused, moment),
   };
 }
 
@@ -210,9 +199,6 @@ function problemsOf(
     problems.push('senders-expiring');
   return problems;
 }
-
-const replacedOf = ({ isRevoked }: ListedSender, replaced7d: number): SenderProblem[] =>
-  replaced7d >= MIN_REPLACED && !isRevoked ? ['leads-replaced'] : [];
 
 /** Those with a problem first, then those that sent last. */
 const rankOf = ({ problems: [first] }: SenderStatus): number =>

@@ -38,7 +38,7 @@ test('leadtap senders lists who sends, what was refused, and the state in words'
       ...{ companyId: 'acme', source: null, tokenExpiresAt: expect.any(String) },
       ...{ lastRequestAt: expect.any(String), lastAcceptedAt: expect.any(String) },
       lastRefusal: { at: expect.any(String), code: 'invalid-lead', fields: ['nick'] },
-      ...{ accepted30d: 2, refused30d: 1, replaced7d: 0, isRevoked: false, isReplaced: false, isInUse: true },
+      ...{ accepted30d: 2, refused30d: 1, isRevoked: false, isReplaced: false, isInUse: true },
       refused: {
         ...{ kept: 1, requests: 1, firstAt: expect.any(String), lastAt: expect.any(String) },
         ...{

@@ -81,7 +81,7 @@ it.each(['fastify', 'express', 'node'])(
     ]);
     expect(answer.headers.get('ratelimit-policy')).toBe('"intake";q=600;w=60, "intake-leads";q=30000;w=60');
     expect(await line()).toBe('intake: 201, 2 added, 0 updated');
-    expect((await send({ id: 'a', lastName: 'Lovelace' })).status).toBe(200);
+    expect((await send({ id: 'a', fullName: 'Ada', lastName: 'Lovelace' })).status).toBe(200);
     expect(await line()).toBe('intake: 200, 0 added, 1 updated');
 
     const newest = (await (await poll('key-of-ada')).json()) as Lead[];

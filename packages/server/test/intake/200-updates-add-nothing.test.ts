@@ -5,9 +5,10 @@ import { startService } from '../../../testing/harness/service.ts';
 describe('200: only updates', () => {
   it('keeps createdAt and the trigger id, and the fields that were left out', async () => {
     const test = await startService();
-    await sendLeads(test, { id: 'a', firstName: 'Ada', lastName: 'Byron', phone1: '1' });
+    const email = 'ada@example.com';
+    await sendLeads(test, { id: 'a', firstName: 'Ada', lastName: 'Byron', phone1: '1', email });
     const [before] = await test.leads('boss');
-    const answer = await sendLeads(test, { id: 'a', lastName: 'Lovelace', phone1: null });
+    const answer = await sendLeads(test, { id: 'a', lastName: 'Lovelace', phone1: null, email });
     expect(answer.status).toBe(200);
     expect(await acknowledgementOf(answer)).toEqual({
       leads: [{ id: 'a', createdAt: before?.createdAt, result: 'updated' }],

@@ -24,7 +24,7 @@ describe('all or nothing', () => {
 
   it('a lead that violates a constraint of the operator: 422 names the lead and the constraint, others are added', async () => {
     const test = await startService();
-    await sendLeads(test, { id: 'old', email: 'ada@example.com' });
+    await sendLeads(test, { id: 'old', firstName: 'Ada', email: 'ada@example.com' });
     await test.database.addCheck('no_test_mail', "email <> 'x@test.com'");
     const before = await test.leads('boss');
     const error = (index: number) => ({
@@ -36,7 +36,7 @@ describe('all or nothing', () => {
     const good = Array.from({ length: 30 }, (_, n) => ({ firstName: `${n}` }));
     const [answers] = await Promise.all([
       Promise.all(
-        [wrong, [...good, wrong, ...good], { id: 'old', ...wrong }].map(async (leads) =>
+        [wrong, [...good, wrong, ...good], { id: 'old', firstName: 'Ada', ...wrong }].map(async (leads) =>
           expectProblem(await sendLeads(test, leads), 'invalid-lead'),
         ),
       ),

@@ -103,7 +103,6 @@ const sender = (rest: Partial<SenderStatus>): SenderStatus => ({
   ...{
     accepted30d: 0,
     refused30d: 1,
-    replaced7d: 0,
     refused: null,
     isRevoked: false,
     isReplaced: false,
@@ -177,11 +176,10 @@ const facts = (rest: Partial<Facts> = {}): Facts => ({
 const SENDERS = {
   ...{ recorded: true, total: 3 },
   problems: {
-    ...{ 'leads-refused': 1, 'leads-replaced': 1, 'intake-off': 1 },
+    ...{ 'leads-refused': 1, 'intake-off': 1 },
     ...{ 'senders-expired': 1, 'senders-expiring': 1 },
   },
   listed: [
-    sender({ problems: ['leads-replaced'], replaced7d: 4 }),
     sender({ problems: ['intake-off'] }),
     sender({ problems: ['senders-expired'], tokenExpiresAt: YESTERDAY }),
     sender({ problems: ['senders-expiring'], tokenExpiresAt: '2026-03-03T09:30:00.000Z' }),

@@ -93,7 +93,8 @@ function makeRequest(
     const { sent, stored } = placeOf(scope, random.pick(...PLACES));
     const version = `${name}.${recorder.next()}`;
     return {
-      lead: { ...(id !== undefined && { id }), ...sent, firstName: version },
+      // The same address, because an update of another person is refused.
+      lead: { ...(id !== undefined && { id }), ...sent, firstName: version, email: 'ada@example.com' },
       change: { companyId, id: id ?? `unknown-${version}`, state: { ...stored, version } },
     };
   });

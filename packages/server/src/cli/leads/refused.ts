@@ -6,6 +6,7 @@ import { dayOf, toDay } from '../../intake/merge-senders.ts';
 import type { ListedSender } from '../../intake/sender-store.ts';
 import type { RefusedLeadWithBody, StoredRefusedLead } from '../../intake/store.ts';
 import { fieldProblem } from '../../leads/parse-lead.ts';
+import type { LeadInput } from '../../leads/record.ts';
 import { shownNames, shownQuestions } from '../../leads/shown-names.ts';
 import type { WrittenLead } from '../../leads/store.ts';
 import { MAX_TIME, toIso } from '../../lib/clock.ts';
@@ -69,10 +70,11 @@ deleted when the same body is accepted later. The list has names of fields, and 
     },
     help: `
 Puts the requests through the same checks again, with the present place of their users: all leads of a request are stored,
-or none. Leads without an id get one that derives from the id of the request: accepting it twice adds them once. What was
-stored is deleted from the list.
+or none. Leads without an id get one that derives from the id of the request: accepting it twice adds them once. So does a
+lead whose id is that of another person. What was stored is deleted from the list.
 
---json: \`leads\` has { id, result } of each lead, with --dry-run all that would be stored. The exit code is 1 if a request was refused again.`,
+--json: \`leads\` has { id, result } of each lead, and isIdNew if it has another id than it was sent with; with --dry-run all
+that would be stored. The exit code is 1 if a request was refused again.`,
     examples: [
       'leadtap leads refused accept --all --sender "Web form" --map mail=email --dry-run',
       'leadtap leads refused accept --all --company soleil',
@@ -294,8 +296,11 @@ async function accept(context: CommandContext, flags: AcceptFlags, ids: readonly
     else {
       for await (const [{ id, outcome }] of outcomes())
         if (outcome.kind === 'refused') await writeLine(stderr, describeRefusal(id, outcome));
-        else if (dryRun && outcome.kind === 'accepted')
-          await writeJson(stdout, { id, leads: leadsJson(outcome, dryRun) });
+        else if (outcome.kind === 'accepted') {
+          for (const index of outcome.withNewId)
+            await writeLine(stderr, `${id}: ${describeNewId(index, outcome.leads[index])}`);
+          if (dryRun) await writeJson(stdout, { id, leads: leadsJson(outcome, dryRun) });
+        }
       const verb = dryRun ? 'would be accepted' : 'accepted';
       await writeLine(stdout, `${countRequests(requests)} ${verb}: ${formatLeadCount(leads)}`);
     }
@@ -320,12 +325,18 @@ const acceptedJson = ({ id, outcome }: Accepted, dryRun: true | undefined) => ({
 });
 
 const leadsJson = (
-  { leads, results }: Extract<AcceptOutcome, { kind: 'accepted' }>,
+  { leads, results, withNewId }: Extract<AcceptOutcome, { kind: 'accepted' }>,
   dryRun: true | undefined,
 ): object[] =>
   dryRun
     ? leads.map(({ fields, ...place }) => ({ ...place, ...fields }))
-    : results.map(({ id, kind }) => ({ id, result: kind }));
+    : results.map(({ id, kind }, index) => ({
+        ...{ id, result: kind },
+        ...(withNewId.has(index) && { isIdNew: true }),
+      }));
+
+const describeNewId = (index: number, lead: LeadInput | undefined): string =>
+  `the id of lead ${index} is that of another person, so its new id is ${lead?.id ?? ''}`;
 
 /** Their sender had sent them then. */
 async function countAccepted(

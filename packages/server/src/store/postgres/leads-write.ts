@@ -8,7 +8,7 @@ import {
 import type { WriteAllOutcome } from '../../intake/store.ts';
 import { LeadsRejected, requireAllWritten, toRejection, type WriteRequest } from '../../intake/write-all.ts';
 import { mayWrite } from '../../leads/access.ts';
-import { isOtherPerson } from '../../leads/other-person.ts';
+import { findOtherPerson } from '../../leads/other-person.ts';
 import {
   findFutureCreatedAt,
   findLeadProblems,
@@ -73,7 +73,6 @@ interface AcceptedDraft {
   readonly kind: 'added' | 'updated';
   readonly id: string;
   readonly draft: Draft;
-  readonly isOtherPerson?: boolean;
 }
 
 type WriteMethods = Pick<Store, 'writeLeads' | 'findPlacementProblems' | 'planLeads'>;
@@ -268,8 +267,8 @@ class Batch {
   results(): LeadResult[] {
     return this.planned.map((result) => {
       if (result.kind === 'rejected') return result;
-      const { kind, draft, isOtherPerson } = result;
-      if (draft.stored) return { kind, ...(isOtherPerson && { isOtherPerson }), ...draft.stored };
+      const { kind, draft } = result;
+      if (draft.stored) return { kind, ...draft.stored };
       return { kind: 'rejected', problem: { field: 'id', reason: 'not-stored', value: draft.id } };
     });
   }
@@ -308,12 +307,12 @@ class Batch {
     const resolved = resolvePlacement(lead, existing?.placement, this.#lookup, scope);
     if ('problem' in resolved) return { kind: 'rejected', problem: resolved.problem };
     if (existing) {
+      const [other] = findOtherPerson(lead, this.#lookup.existing.get(key), scope);
+      if (other) return { kind: 'rejected', problem: other };
       existing.placement = resolved.placement;
       existing.fields = { ...existing.fields, ...lead.fields };
       if (!this.added.has(existing)) this.updated.add(existing);
-      const stored = this.#lookup.existing.get(key);
-      const isOther = stored !== undefined && isOtherPerson(stored, lead.fields);
-      return { kind: 'updated', id, draft: existing, ...(isOther && { isOtherPerson: true }) };
+      return { kind: 'updated', id, draft: existing };
     }
     const [notAddable] = findNotAddable(lead, this.#lookup, options);
     if (notAddable) return { kind: 'rejected', problem: notAddable };

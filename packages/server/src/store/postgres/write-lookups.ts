@@ -2,13 +2,7 @@
 import { idInCompany, type VerifiedToken } from '../../accounts/records.ts';
 import type { Account } from '../../accounts/store.ts';
 import type { StoredRequest } from '../../intake/idempotency.ts';
-import {
-  type LeadLookup,
-  type Placement,
-  type PlacementRow,
-  type StatusName,
-  toPlacement,
-} from '../../leads/placement.ts';
+import type { LeadLookup, PlacementRow, StatusName } from '../../leads/placement.ts';
 import type { LeadInput } from '../../leads/record.ts';
 import type { LeadFieldsRow } from '../../leads/row.ts';
 import { storableOrNull } from '../../sql/sql.ts';
@@ -122,9 +116,8 @@ export class Lookup implements LeadLookup {
     return this.#branchOf.get(idInCompany(companyId, departmentId));
   }
 
-  findPlacement(companyId: string, id: string): Placement | undefined {
-    const row = this.existing.get(idInCompany(companyId, id));
-    return row && toPlacement(row);
+  findExisting(companyId: string, id: string): ExistingRow | undefined {
+    return this.existing.get(idInCompany(companyId, id));
   }
 
   isErased(companyId: string, id: string): boolean {

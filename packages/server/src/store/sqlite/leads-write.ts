@@ -8,7 +8,7 @@ import {
 import type { WriteAllOutcome } from '../../intake/store.ts';
 import { requireAllWritten, type WriteRequest } from '../../intake/write-all.ts';
 import { mayWrite } from '../../leads/access.ts';
-import { isOtherPerson, type PersonRow } from '../../leads/other-person.ts';
+import { findOtherPerson, type PersonRow } from '../../leads/other-person.ts';
 import {
   findFutureCreatedAt,
   findNotAddable,
@@ -131,10 +131,7 @@ export class LeadWriter {
     this.#lookup = {
       ...prepareOrganisationLookup(connection, cache),
       isErased: prepareIsErased(connection, cache),
-      findPlacement: (companyId, id) => {
-        const row = this.#find.get(companyId, id);
-        return row && toPlacement(row);
-      },
+      findExisting: (companyId, id) => this.#find.get(companyId, id),
     };
     this.#find = connection.prepare<ExistingRow>(
       `SELECT created_at, ${CONTENT_COLUMNS.join(', ')} FROM leads WHERE company_id = ? AND id = ?`,
@@ -279,6 +276,8 @@ export class LeadWriter {
     const { created_at: createdAt } = existing;
     const placed = resolvePlacement(lead, toPlacement(existing), this.#lookup, scope);
     if ('problem' in placed) return { kind: 'rejected', problem: placed.problem };
+    const [problem] = findOtherPerson(lead, existing, scope);
+    if (problem) return { kind: 'rejected', problem };
     const { branchId, departmentId, statusValue } = placed.placement;
     const fields = FIELDS.map((column, index) => {
       const value = given[index];
@@ -287,7 +286,6 @@ export class LeadWriter {
     // Stamps may be ahead of the clock; `updatedAt` is never before `createdAt`.
     const updatedAt = Math.max(now, existing.updated_at, createdAt);
     this.#update.run(branchId, departmentId, statusValue, ...fields, updatedAt, lead.companyId, createdAt);
-    const isOther = isOtherPerson(existing, lead.fields);
-    return { kind: 'updated', id, createdAt, ...(isOther && { isOtherPerson: true }) };
+    return { kind: 'updated', id, createdAt };
   }
 }

@@ -19,11 +19,6 @@ const postAccepted = async (world: World): Promise<void> =>
   expect((await world.post([{ firstName: 'Ben' }], await formOf(world))).status).toBe(201);
 
 /** All have the id of the form. */
-const postPerson = async (world: World, firstName: string): Promise<void> => {
-  const lead = { id: 'form-7', firstName, email: `${firstName}@example.com` };
-  expect((await world.post([lead], await formOf(world))).ok).toBe(true);
-};
-
 const postToAddress = async (world: World): Promise<number> => {
   const address = `${world.service.url}/leads?access_token=${await formOf(world)}`;
   const headers = { 'content-type': 'application/json' };
@@ -520,21 +515,24 @@ export const DOOR_SITUATIONS: readonly Situation[] = [
     },
   },
   {
-    name: 'five people with one id: each replaces the one before',
+    name: 'refused at the door: five people with one id',
     async setUp(world) {
       const make = await world.established('make');
-      for (const firstName of ['Ada', 'Ben', 'Eve', 'Joe', 'Kim']) await postPerson(world, firstName);
+      const form = await formOf(world);
+      for (const firstName of ['Ada', 'Ben', 'Eve', 'Joe', 'Kim'])
+        await world.post([{ id: 'form-7', firstName }], form);
       await make.polls(2);
     },
     claims: {
-      light: 'amber',
+      light: 'red',
+      healthy: false,
       summary:
-        'The only lead since Monday reached an automation. The only consumer polls as usual. 4 of the leads that form (user boss) sent in the last 7 days replaced a lead of another person (another name, e-mail address and phone number, as far as both have them): the field `id` seems to be the same for each.',
-      problems: ['leads-replaced warning'],
+        'form (user boss): 4 requests were refused in the last 2 min, the last one 2 min ago, with 422 id-of-another-person: id.',
+      problems: ['leads-refused error'],
       consumers: { make: 'active good' },
-      senders: { form: 'warning: 1 accepted' },
+      senders: { form: 'error: 1 accepted, 4 refused: id-of-another-person id' },
       alerts: [
-        'warning: 4 of the leads that form (user boss) sent in the last 7 days replaced a lead of another person (another name, e-mail address and phone number, as far as both have them): the field `id` seems to be the same for each.',
+        'error: form (user boss): 4 requests were refused in the last 2 min, the last one 2 min ago, with 422 id-of-another-person: id.',
       ],
     },
   },
@@ -551,7 +549,6 @@ export const DOOR_SITUATIONS: readonly Situation[] = [
         { phone1: '0613' },
         { email: 'ada@work.example', phone1: '0614' },
         { id: 'a', statusValue: 'NEW' },
-        { firstName: 'Eve', email: 'eve@example.com', phone1: '0700' },
       ])
         await world.post([{ ...lead, ...change }], form);
       await make.polls(2);
