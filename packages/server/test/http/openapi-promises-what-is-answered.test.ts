@@ -61,6 +61,10 @@ const REQUESTS: Readonly<Record<Provoked, (test: TestService, token: string) => 
     await fetch(`${test.url}/leads`, { method: 'POST', headers, body: '{"firstName":"Ada"}' });
     return { key: 'used', body: '{"firstName":"Grace"}' };
   },
+  'id-of-another-person': async (test) => {
+    await test.add({ id: 'form-8', fields: { firstName: 'Ada' } });
+    return { body: '{"id":"form-8","firstName":"Grace"}' };
+  },
   'no-contact': async ({ service: { keys } }) => ({
     token: await issueToken(keys, {
       ...{ userId: 'boss', tokenId: 'form', scopes: BOTH, source: { name: 'form', map: {} } },
