@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { idInCompany } from '../../accounts/records.ts';
 import type { WriteAllOutcome } from '../../intake/store.ts';
 import type { WriteRequest } from '../../intake/write-all.ts';
@@ -105,8 +106,12 @@ export class WriteQueue {
   /** Every request has its turn and its timeout in the lock queue. The first one takes those behind it into its group. */
   async #waitForTurn(queue: RequestQueue, pending: PendingRequest): Promise<void> {
     await queue.lockQueue.run(queue.name, LOCK_TIMEOUT_MS, async (remainingMs) => {
-      // Otherwise it is part of a group that was written before.
-      if (queue.pending.includes(pending)) await this.#writeNext(queue, performance.now() + remainingMs);
+      const deadline = performance.now() + remainingMs;
+      // It is part of a group that was written before.
+      if (!queue.pending.includes(pending)) return;
+      // Requests that arrive in the same turn of the event loop join its group.
+      await nextTurn();
+      await this.#writeNext(queue, deadline);
     });
     if (!queue.pending.includes(pending)) return;
     queue.pending.splice(queue.pending.indexOf(pending), 1);
