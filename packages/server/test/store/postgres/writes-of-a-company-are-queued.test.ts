@@ -73,7 +73,7 @@ describe('writes of leads', () => {
   });
 
   it('do not wait if too many wait already', async () => {
-    const { started, write } = makeQueue();
+    const { started, write } = makeQueue({ maxCompanies: 1 });
     for (let count = 0; count <= MAX_WAITERS; count += 1) write('acme', `a${count}`);
     expect(await write('acme', 'one too many').done).toBe(COMPANY_BUSY);
     await new Promise(setImmediate);
