@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ConsumerStore, PollSummary } from 'leadtap';
-import { describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { deferred } from '../../../testing/harness/deferred.ts';
 import { startService } from '../../../testing/harness/service.ts';
 import { ConsumerRecorder, type RecorderOptions } from '../../src/consumers/recorder.ts';
@@ -42,23 +42,21 @@ function recorder(store: Partial<ConsumerStore> = {}, options: Partial<RecorderO
 }
 
 describe('the recorder', () => {
+  afterEach(() => void vi.useRealTimers());
+
   it('writes nothing until its time has passed, and then each consumer once', async () => {
     vi.useFakeTimers();
-    try {
-      const { recorder: made, batches } = recorder({}, { flushMs: 5000 });
-      for (const tokenId of ['a', 'b', 'a']) made.recordPoll({ userId: 'boss', tokenId }, POLL);
-      await vi.advanceTimersByTimeAsync(4999);
-      expect(batches).toEqual([]);
-      await vi.advanceTimersByTimeAsync(1);
-      expect(batches.flat().map(({ tokenId, polls }) => [tokenId, polls])).toEqual([
-        ['a', 2],
-        ['b', 1],
-      ]);
-      await vi.advanceTimersByTimeAsync(60_000);
-      expect(batches).toHaveLength(1);
-    } finally {
-      vi.useRealTimers();
-    }
+    const { recorder: made, batches } = recorder({}, { flushMs: 5000 });
+    for (const tokenId of ['a', 'b', 'a']) made.recordPoll({ userId: 'boss', tokenId }, POLL);
+    await vi.advanceTimersByTimeAsync(4999);
+    expect(batches).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(batches.flat().map(({ tokenId, polls }) => [tokenId, polls])).toEqual([
+      ['a', 2],
+      ['b', 1],
+    ]);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(batches).toHaveLength(1);
   });
 
   it('keeps what could not be written, and writes it before later polls', async () => {
@@ -127,25 +125,21 @@ describe('the recorder', () => {
 
   it('stops writing when its share of the time is used up, and writes the others the next time', async () => {
     vi.useFakeTimers();
-    try {
-      const sizes: number[] = [];
-      const slow = async (summaries: readonly PollSummary[]) => {
-        sizes.push(summaries.length);
-        // More than 2 % of 5 seconds.
-        vi.advanceTimersByTime(101);
-        return summaries;
-      };
-      const { recorder: made } = recorder({ record: slow }, { flushMs: 5000 });
-      for (let index = 0; index < 80; index += 1)
-        made.recordPoll({ userId: 'boss', tokenId: `token-${index}` }, POLL);
-      await vi.advanceTimersByTimeAsync(5000);
-      await setImmediate();
-      expect(sizes).toEqual([50]);
-      await vi.advanceTimersByTimeAsync(5000);
-      expect(sizes).toEqual([50, 30]);
-    } finally {
-      vi.useRealTimers();
-    }
+    const sizes: number[] = [];
+    const slow = async (summaries: readonly PollSummary[]) => {
+      sizes.push(summaries.length);
+      // More than 2 % of 5 seconds.
+      vi.advanceTimersByTime(101);
+      return summaries;
+    };
+    const { recorder: made } = recorder({ record: slow }, { flushMs: 5000 });
+    for (let index = 0; index < 80; index += 1)
+      made.recordPoll({ userId: 'boss', tokenId: `token-${index}` }, POLL);
+    await vi.advanceTimersByTimeAsync(5000);
+    await setImmediate();
+    expect(sizes).toEqual([50]);
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(sizes).toEqual([50, 30]);
   });
 
   it('counts tokens whose id no database can store as tokens without an id, and records no such user', async () => {
@@ -247,16 +241,13 @@ describe('the recorder', () => {
   });
 
   it('ends within its time although the database hangs', async () => {
-    vi.useFakeTimers();
-    try {
-      const { recorder: made } = recorder({ record: () => new Promise(() => undefined) });
-      made.recordPoll({ userId: 'boss' }, POLL);
-      const closed = made.close();
-      await vi.advanceTimersByTimeAsync(2000);
-      await closed;
-    } finally {
-      vi.useRealTimers();
-    }
+    // Not `setImmediate`: it is called when the time is over.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { recorder: made } = recorder({ record: () => new Promise(() => undefined) });
+    made.recordPoll({ userId: 'boss' }, POLL);
+    const closed = made.close();
+    await vi.advanceTimersByTimeAsync(2000);
+    await closed;
   });
 });
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { expect, it, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { deferred } from '../../../testing/harness/deferred.ts';
 import { sendBody } from '../../../testing/harness/intake.ts';
 import { startService } from '../../../testing/harness/service.ts';
@@ -94,29 +94,26 @@ const tokensOf = (rows: readonly RefusedLeadWithBody[]) =>
 
 it('a transaction that has failed is tried again after a second, with what was refused meanwhile', async () => {
   vi.useFakeTimers();
-  try {
-    const { written, warnings, state, keep } = failingStore();
-    const first = keep('web');
-    await vi.advanceTimersByTimeAsync(500);
-    expect(await first, 'it may be lost').toBe(false);
-    expect([await keep('web'), await keep('other')]).toEqual([false, false]);
-    await vi.advanceTimersByTimeAsync(5000);
-    expect(written).toEqual([]);
-    expect(warnings, 'one line until it succeeds').toHaveLength(1);
-    state.isDown = false;
-    await vi.advanceTimersByTimeAsync(1000);
-    expect(tokensOf(written.flat())).toEqual([
-      ['other', 1],
-      ['web', 2],
-    ]);
-    await vi.advanceTimersByTimeAsync(60_000);
-    expect(written).toHaveLength(1);
-    const last = keep('web');
-    await vi.advanceTimersByTimeAsync(500);
-    expect(await last, 'it can be written again').toBe(true);
-  } finally {
-    vi.useRealTimers();
-  }
+  onTestFinished(() => void vi.useRealTimers());
+  const { written, warnings, state, keep } = failingStore();
+  const first = keep('web');
+  await vi.advanceTimersByTimeAsync(500);
+  expect(await first, 'it may be lost').toBe(false);
+  expect([await keep('web'), await keep('other')]).toEqual([false, false]);
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(written).toEqual([]);
+  expect(warnings, 'one line until it succeeds').toHaveLength(1);
+  state.isDown = false;
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(tokensOf(written.flat())).toEqual([
+    ['other', 1],
+    ['web', 2],
+  ]);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(written).toHaveLength(1);
+  const last = keep('web');
+  await vi.advanceTimersByTimeAsync(500);
+  expect(await last, 'it can be written again').toBe(true);
 });
 
 it('while requests cannot be written, reads that succeed do not make answers say that they are kept', async () => {
