@@ -10,5 +10,5 @@ const isBusy = Boolean(process.env['CI']) || (loadavg()[0] ?? 0) > 4 * available
 /** How long a test waits for an event before it says that the event did not happen. */
 export const WAIT_LIMIT_MS = isBusy ? 2 * MINUTE_MS : 15 * SECOND_MS;
 
-/** Ends a test that hangs, long after its waits have ended. */
-export const TEST_LIMIT_MS = isBusy ? 10 * MINUTE_MS : 5 * MINUTE_MS;
+/** Ends a test that hangs, after its waits have ended. */
+export const TEST_LIMIT_MS = 3 * MINUTE_MS;
