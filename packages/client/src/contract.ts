@@ -33,6 +33,7 @@ export type ProblemCode =
   | 'idempotency-key-reused'
   | 'id-of-another-person'
   | 'no-contact'
+  | 'connection-polls'
   | 'too-many-hooks'
   | 'invalid-hook'
   | 'hook-host-not-allowed'
@@ -140,6 +141,178 @@ export interface LeadError {
   readonly field: string | null;
   /** Why the value was rejected, and what to do. */
   readonly detail: string;
+}
+
+/** The connections of the user of the token; with the access level COMPANY, of the whole company. */
+export interface Connections {
+  /** Figures are of the leads since then; what is owed, of any age. */
+  readonly since: string;
+  /** The worst of the rows. */
+  readonly level: 'error' | 'warning' | 'unknown' | 'good';
+  /** The sentence for people. */
+  readonly message: string;
+  /** The number of leads since `since`, at most 10,000. */
+  readonly leads: number;
+  /** The worst first. */
+  readonly in: readonly InConnection[];
+  /** The worst first. */
+  readonly out: readonly OutConnection[];
+}
+
+/** A way in: a token, form or client that sends leads. */
+export interface InConnection {
+  /** Of the connection. It does not change, and is not the id of a webhook. */
+  readonly id: string;
+  /** What people call it. */
+  readonly name: string;
+  /** Its user. */
+  readonly userId: string;
+  /** `error`: leads are lost or owed. `warning`: look into it. `unknown`: it is new or paused. `good`: all is well. */
+  readonly level: 'error' | 'warning' | 'unknown' | 'good';
+  /** For people, beside its name. */
+  readonly message: string;
+  /** What to do. Code is between backticks. Null: nothing. */
+  readonly fix: string | null;
+  /** What a person can do about it. Null: nothing is to be done. */
+  readonly action: 'send' | 'accept' | 'renew' | 'connect' | 'handled' | 'resume' | 'allow-host' | 'null';
+  /** What the connection does now. */
+  readonly state: 'new' | 'working' | 'silent' | 'failing' | 'paused' | 'ended';
+  /** Since when. Null: it is not known. */
+  readonly stateSince: string | null;
+  /** The last request. Null: there was none. */
+  readonly lastAt: string | null;
+  /** When its newest token expires. Null: never, or it has none. */
+  readonly tokenExpiresAt: string | null;
+  /** The last 24 hours, the current one last. */
+  readonly hours: readonly ConnectionHour[];
+  /** What its requests are sent with. */
+  readonly source: 'token' | 'form' | 'provider';
+  /** When it last added a lead. Null: it has added none. */
+  readonly lastLeadAt: string | null;
+  /** The leads that it has added since `since`. */
+  readonly added: number;
+  /** The leads that it has updated since `since`. They are not sent again. */
+  readonly updated: number;
+  /** Requests that were refused and are held, of any age. */
+  readonly held: number;
+  /** Requests that were refused or turned away and are not held, until they are marked as handled. */
+  readonly lost: number;
+}
+
+/** A way out: an automation that gets leads. */
+export interface OutConnection {
+  /** Of the connection. It does not change, and is not the id of a webhook. */
+  readonly id: string;
+  /** What people call it. */
+  readonly name: string;
+  /** Its user. */
+  readonly userId: string;
+  /** `error`: leads are lost or owed. `warning`: look into it. `unknown`: it is new or paused. `good`: all is well. */
+  readonly level: 'error' | 'warning' | 'unknown' | 'good';
+  /** For people, beside its name. */
+  readonly message: string;
+  /** What to do. Code is between backticks. Null: nothing. */
+  readonly fix: string | null;
+  /** What a person can do about it. Null: nothing is to be done. */
+  readonly action: 'send' | 'accept' | 'renew' | 'connect' | 'handled' | 'resume' | 'allow-host' | 'null';
+  /** What the connection does now. */
+  readonly state: 'new' | 'working' | 'silent' | 'failing' | 'paused' | 'ended';
+  /** Since when. Null: it is not known. */
+  readonly stateSince: string | null;
+  /** The last request. Null: there was none. */
+  readonly lastAt: string | null;
+  /** When its newest token expires. Null: never, or it has none. */
+  readonly tokenExpiresAt: string | null;
+  /** The last 24 hours, the current one last. */
+  readonly hours: readonly ConnectionHour[];
+  /** Whether it polls, or leads are sent to it. */
+  readonly kind: 'poll' | 'webhook';
+  /** The host that leads are sent to. Null: it polls. */
+  readonly host: string | null;
+  /** The leads that were sent to it since `since`. */
+  readonly sent: number;
+  /** The leads that wait for it, of any age. At most 1,000 are counted. */
+  readonly waiting: number;
+  /** Since when the first of them waits. */
+  readonly waitingSince: string | null;
+  /** The leads that it missed, of any age. */
+  readonly missed: number;
+  /** When it ended. Null: it has not. */
+  readonly endedAt: string | null;
+}
+
+export interface ConnectionHour {
+  /** The start of the hour, in UTC. */
+  readonly at: string;
+  /** The leads that were sent, or added. */
+  readonly leads: number;
+  /** The requests that were refused or failed. */
+  readonly failed: number;
+  /** Whether the service ran and recorded in this hour. */
+  readonly known: boolean;
+}
+
+/** The last 100 entries of a connection. */
+export interface ConnectionLog {
+  /** The name of the connection. */
+  readonly name: string;
+  /** Newest first. */
+  readonly log: readonly LogEntry[];
+}
+
+/** A request, or several that are equal. */
+export interface LogEntry {
+  /** Of the last one, if it was repeated. */
+  readonly at: string;
+  /** Of the first one. */
+  readonly firstAt: string;
+  /** How many equal requests in a row this entry is. */
+  readonly times: number;
+  /** `leads`: leads were sent, announced or received. `empty`: polls without new leads. `refused`: answered with 4xx, or by a webhook with anything but 2xx. `failed`: answered with 5xx, not at all, or the body was cut off. `changed`: a person has changed the connection. */
+  readonly kind: 'leads' | 'empty' | 'refused' | 'failed' | 'changed';
+  /** The status of the answer. Null: there was none. */
+  readonly status: number | null;
+  /** The code of the problem, such as `token-expired`. */
+  readonly code: string | null;
+  /** The number of leads that were sent, added or updated. */
+  readonly leads: number;
+  /** Their ids, if the user may see them now. At most 100. */
+  readonly leadIds: readonly string[];
+  /** How long the answer took. */
+  readonly durationMs: number | null;
+  /** Of a webhook: the first 200 bytes that its receiver answered, if they are text. Written by others: do not trust it. */
+  readonly reason: string | null;
+  /** When a webhook that failed is tried again. */
+  readonly nextTryAt: string | null;
+  /** Of a refused request: the names of the fields with an error, at most 20, never their values. */
+  readonly fields: readonly string[];
+  /** For people, such as `3 leads`. */
+  readonly message: string;
+  /** What to do. Code is between backticks. Null: nothing. */
+  readonly fix: string | null;
+}
+
+/** A change of a connection. Other fields are ignored. */
+export interface ConnectionChange {
+  /** The new name. */
+  readonly name?: string;
+  /** Webhooks alone: nothing is sent until it is false again; it keeps its place. */
+  readonly paused?: boolean;
+}
+
+/** Which leads to send to a webhook. One of the two. */
+export interface SendAgain {
+  /** The ids of leads to send, again or for the first time. */
+  readonly leads?: readonly string[];
+  /** All leads that it missed. */
+  readonly missed?: boolean;
+}
+
+/** What became of one lead. Those without it come first. */
+export interface LeadConnections {
+  /** The id of the lead. */
+  readonly lead: string;
+  readonly out: readonly Readonly<Record<string, unknown>>[];
 }
 
 /** A token that polls or has a webhook subscription, or a webhook subscription that sends leads, and how far it has come. */

@@ -50,10 +50,11 @@ const shared = {
   ),
   message: Type.String({ description: 'For people, beside its name.' }),
   fix: nullable(Type.String(), 'What to do. Code is between backticks. Null: nothing.'),
-  action: nullable(
-    oneOf(CONNECTION_ACTIONS, 'What ends it.'),
-    'What a person can do about it. Null: nothing is to be done.',
-  ),
+  action: Type.Unsafe<ConnectionAction | null>({
+    type: ['string', 'null'],
+    enum: [...CONNECTION_ACTIONS, null],
+    description: 'What a person can do about it. Null: nothing is to be done.',
+  }),
   state: oneOf(CONNECTION_STATES, 'What the connection does now.'),
   stateSince: nullable(time(), 'Since when. Null: it is not known.'),
   lastAt: nullable(time(), 'The last request. Null: there was none.'),

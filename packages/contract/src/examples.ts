@@ -5,10 +5,13 @@ import { PROBLEMS, type ProblemCode, problemType } from './problems.ts';
 import { SINCE_EXAMPLE } from './query.ts';
 import type {
   AttemptLog,
+  ConnectionLog,
+  Connections,
   Consumers,
   Hook,
   HookEvent,
   Lead,
+  LeadConnections,
   Problem,
   Senders,
   SubscribedHook,
@@ -102,6 +105,60 @@ export const exampleAttemptLog: AttemptLog = {
       kind: 'empty',
       status: null,
       message: '38 polls without new leads',
+    },
+  ],
+};
+
+const exampleConnectionHours = (leads: readonly number[]) =>
+  Array.from({ length: 24 }, (_, index) => ({
+    at: new Date(Date.UTC(2026, 2, 1, 10 + index)).toISOString(),
+    leads: leads[index - 24 + leads.length] ?? 0,
+    failed: 0,
+    known: true,
+  }));
+
+export const exampleConnections: Connections = {
+  since: '2026-02-26T08:00:00.000Z',
+  level: 'good',
+  message: '41 leads since Thursday 26 Feb. Slack has all.',
+  leads: 41,
+  in: [
+    {
+      ...{ id: 'Yq7fJm2Lk0sW3xRd', name: 'Website form', userId: 'ada', source: 'token' },
+      ...{ level: 'good', message: '41 new, 3 updated (not sent again)', fix: null, action: null },
+      ...{ state: 'working', stateSince: null, lastAt: '2026-03-02T09:30:00.001Z' },
+      ...{ lastLeadAt: '2026-03-02T09:30:00.001Z', tokenExpiresAt: '2027-03-02T09:00:00.000Z' },
+      ...{ added: 41, updated: 3, held: 0, lost: 0, hours: exampleConnectionHours([3, 0, 3]) },
+    },
+  ],
+  out: [
+    {
+      ...{ id: '2Zk0o4uZ3xJt9XwQ', name: 'Slack', userId: 'ada', kind: 'poll', host: null },
+      ...{ level: 'good', message: '41 sent', fix: null, action: null, state: 'working', stateSince: null },
+      ...{ lastAt: '2026-03-02T09:30:12.000Z', tokenExpiresAt: '2027-03-02T09:00:00.000Z' },
+      ...{ sent: 41, waiting: 0, waitingSince: null, missed: 0, endedAt: null },
+      hours: exampleConnectionHours([3, 0, 3]),
+    },
+  ],
+};
+
+export const exampleLeadConnections: LeadConnections = {
+  lead: sampleLead.id,
+  out: [{ id: '2Zk0o4uZ3xJt9XwQ', name: 'Slack', state: 'sent', at: '2026-03-02T09:30:12.000Z', why: null }],
+};
+
+export const exampleConnectionLog: ConnectionLog = {
+  name: 'Slack',
+  log: [
+    {
+      ...{ at: '2026-03-02T09:30:12.000Z', firstAt: '2026-03-02T09:30:12.000Z', times: 1, kind: 'leads' },
+      ...{ status: 200, code: null, leads: 1, leadIds: [sampleLead.id], durationMs: 3, reason: null },
+      ...{ nextTryAt: null, fields: [], message: '1 lead', fix: null },
+    },
+    {
+      ...{ at: '2026-03-02T09:28:12.000Z', firstAt: '2026-03-02T08:00:12.000Z', times: 45, kind: 'empty' },
+      ...{ status: 200, code: null, leads: 0, leadIds: [], durationMs: 1, reason: null },
+      ...{ nextTryAt: null, fields: [], message: '45 polls without new leads', fix: null },
     },
   ],
 };

@@ -10,7 +10,7 @@ interface ListDescription extends Pick<Operation, 'operationId' | 'summary' | 'd
 }
 
 /** A list of the API. */
-function listPath(
+export function listPath(
   { ok, head, ...list }: ListDescription,
   parameters: readonly Parameter[],
   operation: ProblemOperation = 'list',

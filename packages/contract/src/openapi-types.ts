@@ -1,4 +1,5 @@
 /** The part of OpenAPI 3.1 that Leadtap's description uses. */
+import type { CONNECTION_HANDLED_PATH, CONNECTION_PATH, CONNECTION_SEND_PATH } from './query.ts';
 
 export interface Reference {
   readonly $ref: string;
@@ -85,6 +86,11 @@ export interface PostPathItem {
   readonly post: Operation;
 }
 
+export interface PatchPathItem {
+  readonly parameters: readonly Parameter[];
+  readonly patch: Operation;
+}
+
 export interface HookPathItem extends PathItem {
   readonly patch: Operation;
   readonly delete: Operation;
@@ -125,6 +131,8 @@ export interface OpenApi<
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<
     Record<Path, PathItem> &
+      Record<typeof CONNECTION_PATH, PatchPathItem> &
+      Record<typeof CONNECTION_SEND_PATH | typeof CONNECTION_HANDLED_PATH, PostPathItem> &
       Record<HooksPath, PostPathItem> &
       Record<`${HooksPath}/{id}`, HookPathItem> &
       Partial<Record<IntakePath, PostPathItem>> &

@@ -1,10 +1,13 @@
 import {
   exampleAttemptLog,
+  exampleConnectionLog,
+  exampleConnections,
   exampleConsumers,
   exampleHook,
   exampleHookChange,
   exampleHookEvent,
   exampleHookRequest,
+  exampleLeadConnections,
   exampleNewLead,
   exampleSenders,
   exampleSubscribedHook,
@@ -13,6 +16,13 @@ import {
 } from './examples.ts';
 import { componentHeaders, exampleRequestId, headersOfStatus } from './headers.ts';
 import { MAX_LEADS_PER_PAGE, MAX_WAIT_S } from './limits.ts';
+import {
+  connectionHandledPath,
+  connectionLogPath,
+  connectionPath,
+  connectionSendPath,
+  connectionsPath,
+} from './openapi-connections.ts';
 import { consumerLogPath, consumersPath, senderLogPath, sendersPath } from './openapi-consumers.ts';
 import { findPath } from './openapi-find.ts';
 import { hookPath, hooksPath, leadCreated, leadsAvailable } from './openapi-hooks.ts';
@@ -20,6 +30,11 @@ import { intakePath } from './openapi-intake.ts';
 import { problemResponses } from './openapi-responses.ts';
 import type { MediaType, OpenApi, Operation, Parameter, Response, Schema, Server } from './openapi-types.ts';
 import {
+  CONNECTION_HANDLED_PATH,
+  CONNECTION_LOG_PATH,
+  CONNECTION_PATH,
+  CONNECTION_SEND_PATH,
+  CONNECTIONS_PATH,
   CONSUMER_LOG_PATH,
   CONSUMERS_PATH,
   FIND_LEADS_PATH,
@@ -32,6 +47,10 @@ import {
 import {
   Attempt,
   AttemptLog,
+  ConnectionChange,
+  ConnectionHour,
+  ConnectionLog,
+  Connections,
   Consumer,
   Consumers,
   FindLeadsQuery,
@@ -40,14 +59,19 @@ import {
   HookEvent,
   HookEventData,
   HookRequest,
+  InConnection,
   Lead,
+  LeadConnections,
   LeadError,
   LeadStatus,
+  LogEntry,
   LogQuery,
   NewLead,
   NewLeadsQuery,
+  OutConnection,
   ParameterError,
   Problem,
+  SendAgain,
   Sender,
   Senders,
   SubscribedHook,
@@ -61,6 +85,15 @@ type ComponentName =
   | 'Problem'
   | 'ParameterError'
   | 'LeadError'
+  | 'Connections'
+  | 'InConnection'
+  | 'OutConnection'
+  | 'ConnectionHour'
+  | 'ConnectionLog'
+  | 'LogEntry'
+  | 'ConnectionChange'
+  | 'SendAgain'
+  | 'LeadConnections'
   | 'Consumer'
   | 'Consumers'
   | 'Attempt'
@@ -77,6 +110,8 @@ type IntakeComponentName = 'NewLead' | 'WrittenLead' | 'WrittenLeads' | 'Sender'
 const COMPONENTS: Readonly<Record<ComponentName | IntakeComponentName, object>> = {
   ...{ Lead, LeadStatus, Problem, ParameterError, LeadError },
   ...{ NewLead, WrittenLead, WrittenLeads, Consumer, Consumers, Sender, Senders, Attempt, AttemptLog },
+  ...{ Connections, InConnection, OutConnection, ConnectionHour, ConnectionLog, LogEntry },
+  ...{ ConnectionChange, SendAgain, LeadConnections },
   ...{ HookRequest, HookChange, SubscribedHook, Hook, HookEvent, HookEventData },
 };
 
@@ -136,6 +171,15 @@ const componentSchemas: Readonly<Record<ComponentName, Schema>> = {
   Problem: openApiSchema(Problem),
   ParameterError: openApiSchema(ParameterError),
   LeadError: openApiSchema(LeadError),
+  Connections: { ...openApiSchema(Connections), examples: [exampleConnections] },
+  InConnection: openApiSchema(InConnection),
+  OutConnection: openApiSchema(OutConnection),
+  ConnectionHour: openApiSchema(ConnectionHour),
+  ConnectionLog: { ...openApiSchema(ConnectionLog), examples: [exampleConnectionLog] },
+  LogEntry: openApiSchema(LogEntry),
+  ConnectionChange: { ...openApiSchema(ConnectionChange), examples: [{ name: 'CRM' }] },
+  SendAgain: { ...openApiSchema(SendAgain), examples: [{ missed: true }] },
+  LeadConnections: { ...openApiSchema(LeadConnections), examples: [exampleLeadConnections] },
   Consumer: openApiSchema(Consumer),
   Consumers: { ...openApiSchema(Consumers), examples: [exampleConsumers] },
   Attempt: openApiSchema(Attempt),
@@ -157,7 +201,12 @@ const intakeSchemas: Readonly<Record<IntakeComponentName, Schema>> = {
 };
 
 export type OpenApiDocument = OpenApi<
-  typeof NEW_LEADS_PATH | typeof FIND_LEADS_PATH | typeof CONSUMERS_PATH | typeof CONSUMER_LOG_PATH,
+  | typeof NEW_LEADS_PATH
+  | typeof FIND_LEADS_PATH
+  | typeof CONNECTIONS_PATH
+  | typeof CONNECTION_LOG_PATH
+  | typeof CONSUMERS_PATH
+  | typeof CONSUMER_LOG_PATH,
   typeof HOOKS_PATH,
   typeof LEADS_PATH,
   typeof SENDERS_PATH | typeof SENDER_LOG_PATH,
@@ -296,6 +345,11 @@ export function openApiDocument(version: string, serverUrl?: string, hasIntake =
         head,
       },
       [FIND_LEADS_PATH]: findPath(queryParameters(FindLeadsQuery), requestId),
+      [CONNECTIONS_PATH]: connectionsPath(requestId),
+      [CONNECTION_PATH]: connectionPath(requestId),
+      [CONNECTION_LOG_PATH]: connectionLogPath(queryParameters(LogQuery), requestId),
+      [CONNECTION_SEND_PATH]: connectionSendPath(requestId),
+      [CONNECTION_HANDLED_PATH]: connectionHandledPath(requestId),
       [CONSUMERS_PATH]: consumersPath(requestId),
       [CONSUMER_LOG_PATH]: consumerLogPath(queryParameters(LogQuery), requestId),
       [HOOKS_PATH]: hooksPath(requestId),

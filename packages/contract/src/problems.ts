@@ -23,13 +23,15 @@ export type ProblemOperation =
   | 'intake'
   | 'subscribe'
   | 'rename'
+  | 'connection'
+  | 'handled'
   | 'unsubscribe';
 
 type Operations = readonly ProblemOperation[];
 
 const WITH_QUERY: Operations = ['poll', 'find', 'log'];
-const WITH_BODY: Operations = ['intake', 'subscribe', 'rename'];
-const WITH_PLAN: Operations = [...WITH_QUERY, 'list', 'subscribe', 'rename'];
+const WITH_BODY: Operations = ['intake', 'subscribe', 'rename', 'connection'];
+const WITH_PLAN: Operations = [...WITH_QUERY, 'list', 'subscribe', 'rename', 'connection', 'handled'];
 const WITH_TOKEN: Operations = [...WITH_PLAN, 'intake'];
 const ALL: Operations = [...WITH_TOKEN, 'unsubscribe'];
 
@@ -232,6 +234,14 @@ export const PROBLEMS = {
       'Ask the operator for a token that names the field of a question. If the form asks for none of them, add a question.',
     operator:
       'Issue a new token for the same form service, such as `leadtap token issue --user ID --source tally --map QUESTION=email`. Store the requests that were refused with `leadtap leads refused accept --all --map QUESTION=email`.',
+  },
+  'connection-polls': {
+    status: 409,
+    operations: ['connection'],
+    title: 'This connection polls',
+    detail:
+      'Leads can be sent, and be paused, only for a connection that is sent leads by webhook. This one polls: it gets what it asks for.',
+    integrator: 'Ask for the leads again with an earlier `since`, or send them to a webhook.',
   },
   'too-many-hooks': {
     status: 409,

@@ -7,6 +7,9 @@ export const FIND_LEADS_PATH = '/automation/leads';
 /** The path below `{base_url}` of all ways in and out, and of one of them: of its log, and of what can be done with it. */
 export const CONNECTIONS_PATH = '/automation/connections';
 export const CONNECTION_PATH = `${CONNECTIONS_PATH}/{id}` as const;
+export const CONNECTION_LOG_PATH = `${CONNECTION_PATH}/log` as const;
+export const CONNECTION_SEND_PATH = `${CONNECTION_PATH}/send` as const;
+export const CONNECTION_HANDLED_PATH = `${CONNECTION_PATH}/handled` as const;
 
 /** The path below `{base_url}` of the consumers of a user. */
 export const CONSUMERS_PATH = '/automation/consumers';

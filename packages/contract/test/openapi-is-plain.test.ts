@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
 import {
+  CONNECTION_HANDLED_PATH,
+  CONNECTION_LOG_PATH,
+  CONNECTION_PATH,
+  CONNECTION_SEND_PATH,
+  CONNECTIONS_PATH,
   CONSUMER_LOG_PATH,
   CONSUMERS_PATH,
   FIND_LEADS_PATH,
@@ -53,6 +58,11 @@ test('the description of an installation that accepts no leads has nothing of it
   expect(Object.keys(without.paths)).toEqual([
     NEW_LEADS_PATH,
     FIND_LEADS_PATH,
+    CONNECTIONS_PATH,
+    CONNECTION_PATH,
+    CONNECTION_LOG_PATH,
+    CONNECTION_SEND_PATH,
+    CONNECTION_HANDLED_PATH,
     CONSUMERS_PATH,
     CONSUMER_LOG_PATH,
     HOOKS_PATH,

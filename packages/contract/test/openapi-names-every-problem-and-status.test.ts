@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import {
+  CONNECTION_PATH,
   exampleProblem,
   HEADERS,
   HOOKS_PATH,
@@ -14,6 +15,7 @@ import { published } from './published-document.ts';
 const { get, head } = published.paths[NEW_LEADS_PATH];
 const post = published.paths[LEADS_PATH]?.post;
 const subscribe = published.paths[HOOKS_PATH].post;
+const { patch: change } = published.paths[CONNECTION_PATH];
 const hook = published.paths[`${HOOKS_PATH}/{id}`];
 const headersOf = (status: number) => Object.keys(get.responses[status]?.headers ?? {});
 
@@ -53,7 +55,7 @@ test('every status of webhook subscriptions is described, and that of a delete w
 });
 
 test.each(PROBLEM_CODES)('%s has an example under its status', (code) => {
-  const examples = [get, post, subscribe].flatMap((operation) => {
+  const examples = [get, post, subscribe, change].flatMap((operation) => {
     const { content } = operation?.responses[PROBLEMS[code].status] ?? {};
     return content?.['application/problem+json']?.examples[code]?.value ?? [];
   });

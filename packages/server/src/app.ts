@@ -14,6 +14,9 @@ import { loadSigningKeys, type SigningKeys, secretsOf } from './accounts/signing
 import { makeVerifyToken } from './accounts/tokens.ts';
 import { AttemptRecorder } from './attempts/recorder.ts';
 import { type Config, describeDatabase, hookHostsOf, serviceUrl } from './config.ts';
+import { createConnectionEndpoints } from './connections/endpoint.ts';
+import { ConnectionRecorder } from './connections/recorder.ts';
+import { DEFAULT_SILENT_AFTER_MS, type ReportSources } from './connections/report.ts';
 import { ConsumerRecorder } from './consumers/recorder.ts';
 import { createFindEndpoint } from './find/endpoint.ts';
 import { createDelivery, type DeliveryOptions, MAX_SOCKETS } from './hooks/deliver.ts';
@@ -21,7 +24,7 @@ import { createHookEndpoints } from './hooks/endpoint.ts';
 import { addHookMetrics } from './hooks/metrics.ts';
 import { HookSender } from './hooks/sender.ts';
 import { withAcceptedKeys } from './hooks/store.ts';
-import { allowedHosts } from './hooks/url.ts';
+import { allowedHosts, createStopCheck } from './hooks/url.ts';
 import { consoleEndpoints } from './http/console.ts';
 import { docsEndpoints, redirectsToDocs } from './http/docs.ts';
 import { createRouter, type Endpoint, switchedOff } from './http/endpoint.ts';
@@ -45,6 +48,7 @@ import { addStatusMetrics } from './ops/status-metrics.ts';
 import { AccountCache } from './poll/cache/account-cache.ts';
 import { createPollEndpoint } from './poll/endpoint.ts';
 import type { Schedule } from './poll/held-polls.ts';
+import type { PollRecorder } from './poll/store.ts';
 import { Alerts } from './status/alerts.ts';
 import { createConsumersEndpoint } from './status/consumers-endpoint.ts';
 import { InstanceMemory } from './status/instance.ts';
@@ -60,6 +64,7 @@ export interface Service extends Startable {
   readonly metrics: Metrics;
   /** Undefined if it is switched off. */
   readonly recorder: ConsumerRecorder | undefined;
+  readonly connections: ConnectionRecorder;
   /** Undefined if the intake is switched off. */
   readonly senders: SenderRecorder;
   readonly refusedLeads: RefusedLeadRecorder;
@@ -125,6 +130,11 @@ export async function compose(
       logger.warn({ err }, 'it could not be recorded that polls are not recorded');
     });
   if (!recorder) await recordPause();
+  const connections = new ConnectionRecorder(store.connections, {
+    ...recording,
+    instanceId: createUuid(clock()),
+  });
+  connections.start();
   // With LEADTAP_INTAKE=off, too: what is sent then is answered with 404.
   const senders = new SenderRecorder(store.senders, recording);
   const flushSenders = (userId: string) => stored(senders.flushUser(userId));
@@ -188,7 +198,7 @@ export async function compose(
       store,
       limiter: limiters.users,
       observer: metrics,
-      recorder,
+      recorder: recorder ? inTurn(recorder, connections) : connections,
       maxWaiting: heldPollLimit(config.maxWaiting, maxConnections),
       schedule: options.schedule,
       stopSignal: stop.signal,
@@ -207,6 +217,18 @@ export async function compose(
         }),
       ]
     : [switchedOff(CONSUMERS_PATH, CONSUMERS_OFF), switchedOff(CONSUMER_LOG_PATH, CONSUMERS_OFF)];
+  const reports: ReportSources = {
+    ...{ connections: store.connections, clock, timeZone: config.timeZone ?? 'UTC', acceptedKeys },
+    silentAfterMs: staleAfterMs ?? DEFAULT_SILENT_AFTER_MS,
+    stoppedBy: createStopCheck(hookHostsOf(config)),
+  };
+  const connectionEndpoints = createConnectionEndpoints({
+    ...reading,
+    sources: reports,
+    isOnlyCompany: async () => (await store.countAccounts()).companies === 1,
+    onSendAgain: () => hookSender?.onSubscribed(),
+    flushUser: (userId) => stored(connections.flushUser(userId)),
+  });
   const find = createFindEndpoint({ ...reading, store });
   const ofSenders = { ...reading, sources: store, attempts: store.attempts, flushUser: flushSenders };
   const senderLists = config.intake
@@ -250,6 +272,7 @@ export async function compose(
           refusedLeads,
           observer: metrics,
           senders,
+          connections,
         },
         accounts,
       )
@@ -258,6 +281,7 @@ export async function compose(
     polls,
     find,
     ...consumers,
+    ...connectionEndpoints,
     ...hookEndpoints,
     intake,
     ...senderLists,
@@ -272,7 +296,7 @@ export async function compose(
 
   // The servers.
   const { addRefusal: onRefusal, addUntrustedProxy: onUntrustedProxy } = instance;
-  const onUnidentified = createUnidentifiedRecorder({ verifyToken, basePath, senders });
+  const onUnidentified = createUnidentifiedRecorder({ verifyToken, basePath, senders, connections, clock });
   const mounting = {
     ...{ basePath, publicUrl, trustProxy, logger, onRefusal, onUnidentified, onUntrustedProxy },
   };
@@ -299,6 +323,7 @@ export async function compose(
     keys,
     metrics,
     recorder,
+    connections,
     senders,
     refusedLeads,
     alerts,
@@ -320,7 +345,7 @@ export async function compose(
       limiters.close();
       const lost = await refusedLeads.close(limitMs);
       for (const request of lost) senders.recordLost(request);
-      await Promise.all([recorder?.close(), senders.close(), attempts.close()]);
+      await Promise.all([recorder?.close(), senders.close(), attempts.close(), connections.close()]);
       if (lost.length > 0 || senders.size > 0)
         logger.error(
           { lostRequests: lost.reduce((sum, { times }) => sum + times, 0), areCountsLost: senders.size > 0 },
@@ -332,6 +357,20 @@ export async function compose(
     },
   };
 }
+
+const inTurn = (first: PollRecorder, second: PollRecorder): PollRecorder => ({
+  recordPoll(...args) {
+    for (const one of [first, second]) one.recordPoll(...args);
+  },
+  recordWait(...args) {
+    for (const one of [first, second]) one.recordWait(...args);
+  },
+  recordRefusedToken(...args) {
+    for (const one of [first, second]) one.recordRefusedToken(...args);
+  },
+  recordUnavailable: (at) => first.recordUnavailable(at),
+  newestPageRule: async (token) => second.newestPageRule?.(token),
+});
 
 /** As polls wait for their lock. */
 const MAX_FLUSH_WAIT_MS = 1000;

@@ -53,6 +53,7 @@ export function makeStubStore(stubs: Partial<StubQueries> = {}): PollStore {
         return { readAt: 0, busy, accounts, seen: '', changes: undefined };
       },
       readLeads: async (query) => (await queries.readPage(query)).leads,
+      findHistory: async () => [],
     },
   };
 }

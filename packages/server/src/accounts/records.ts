@@ -33,6 +33,8 @@ export interface VerifiedToken {
   readonly userId: string;
   /** Absent if the identity provider gives none; such a token cannot be revoked alone. */
   readonly tokenId?: string | undefined;
+  /** The program that an identity provider has issued it to: `azp`, or `client_id`. */
+  readonly client?: string | undefined;
   /** When the token is no longer accepted, in milliseconds. Absent: never. */
   readonly expiresAt?: number | undefined;
   /** What the token may do. Absent: it may read leads. */

@@ -1,5 +1,6 @@
 /** What follows from a poll. Pure: time is a parameter. The rules are those of the delivery contract; each is there because a history without it was false. */
 import { laterOf } from '../lib/clock.ts';
+import type { NewestPageRule } from '../poll/store.ts';
 import {
   type Connection,
   type Habit,
@@ -60,16 +61,6 @@ function hadAt({ habit: { had }, startStamp }: Connection, time: number): number
 /** One and a half usual pauses ago: the page before may not have arrived. */
 const hadBefore = (connection: Connection, now: number): number | null =>
   hadAt(connection, now - 1.5 * usualPauseMs(connection));
-
-/** Which leads a page without `since` may have. */
-export interface NewestPageRule {
-  /** If the newest page begins later, the leads that follow this one instead. */
-  readonly after: number | null;
-  /** None that is older. */
-  readonly floor: number | null;
-  /** No history that was imported after it. */
-  readonly historyUntil: number;
-}
 
 /** No gap and no surprise without `since`. Undefined: the newest page as it is. */
 export function newestPageRule(connection: Connection, now: number): NewestPageRule | undefined {
@@ -279,5 +270,5 @@ export const newConnection = (
   ...{ workedAt: null, endedAt: null, endedBy: null, endStamp: null, pausedAt: null, pausedBy: null },
   ...{ errors: 0, failingSince: null, lastErrorAt: null, lastErrorCode: null },
   ...{ ahead: null, aheadSince: null, pruned: 0, eventAt: null, eventOpenSince: null },
-  ...{ accessChangedThrough: null, accessChangedAt: null, habit: NO_HABIT },
+  ...{ accessChangedThrough: null, habit: NO_HABIT },
 });

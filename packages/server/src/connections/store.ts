@@ -3,8 +3,9 @@
  * that was missed a row of `missed`. A connection is (user, kind, name); tokens, webhooks that send leads and clients of the identity
  * provider are its keys.
  */
-import type { ConnectionState, ProblemCode } from '@leadtap/contract';
+import type { ConnectionState, LogKind, ProblemCode } from '@leadtap/contract';
 import type { PollingUser } from '../leads/access.ts';
+import type { LeadScope } from '../leads/record.ts';
 
 /** `send`: a way in. `poll` and `webhook`: ways out. */
 export type ConnectionKind = 'send' | 'poll' | 'webhook';
@@ -49,12 +50,14 @@ export interface Habit {
   readonly floorOfAccess: number | null;
   /** The largest `since` of the style `time` since the last audit. */
   readonly jumpedTo: number | null;
+  /** The newest entry of its log: equal ones in a row are one. */
+  readonly entry: readonly [firstAt: number, equal: string] | null;
 }
 
 export const NO_HABIT: Habit = {
   ...{ styles: [], pausesMs: [], had: [], repeated: [] },
   ...{ link: null, linkHasLeads: false, followed: 0, polls: 0 },
-  ...{ withoutSinceAt: null, floor: null, pageFrom: null, floorOfAccess: null, jumpedTo: null },
+  ...{ withoutSinceAt: null, floor: null, pageFrom: null, floorOfAccess: null, jumpedTo: null, entry: null },
 };
 
 /** `future`: its `since` is later than the clock and the last stamp. `gone`: leads that it had are gone from this database. */
@@ -107,8 +110,6 @@ export interface Connection {
   readonly eventOpenSince: number | null;
   /** A stamp: leads up to here are visible to it only if they were so before its access was changed, too. */
   readonly accessChangedThrough: number | null;
-  /** When its access was changed, until the audit has seen it. */
-  readonly accessChangedAt: number | null;
   readonly habit: Habit;
 }
 
@@ -181,6 +182,113 @@ export interface ConnectionBatch extends ConnectionKey {
   readonly pushes: readonly PushRun[];
 }
 
+export interface ConnectionListQuery {
+  readonly companyId?: string | undefined;
+  readonly userId?: string | undefined;
+  /** This one alone. */
+  readonly id?: string | undefined;
+  /** The id of the last one of the page before. */
+  readonly after?: string | undefined;
+  readonly limit: number;
+  readonly now: number;
+  /** Figures are of the leads since then. */
+  readonly since: number;
+  /** `['']`: all keys. */
+  readonly acceptedKeys: readonly string[];
+}
+
+/** What became of a lead for one connection. */
+export interface LeadOutcome {
+  readonly id: string;
+  readonly userId: string;
+  readonly name: string;
+  readonly state: 'sent' | 'waiting' | 'missed' | 'none';
+  readonly sentAt: number | null;
+  readonly why: MissedReason | null;
+  readonly missedAt: number | null;
+  readonly handledAt: number | null;
+  readonly createdAt: number;
+  /** Later than `createdAt` if it is imported history. */
+  readonly addedAt: number;
+  readonly startStamp: number | null;
+  readonly endedAt: number | null;
+  readonly isVisible: boolean;
+}
+
+export interface StoredLogEntry {
+  readonly firstAt: number;
+  readonly lastAt: number;
+  readonly times: number;
+  readonly kind: LogKind;
+  readonly leads: number;
+  readonly reason: string | null;
+  /** JSON of `LogDetails`. */
+  readonly details: string;
+  /** Of the leads that were sent, if the reader may see them now. */
+  readonly leadIds: readonly string[];
+}
+
+export interface TimeSpan {
+  readonly from: number;
+  readonly until: number;
+}
+
+export interface UnassignedLeads {
+  readonly companyId: string;
+  readonly leads: number;
+  readonly since: number;
+}
+
+/** Connections in a database. Each method is one transaction, but for `audit` and `prune`, which are several. */
+export interface ConnectionStore {
+  /** Returns the connections of these batches, in their order, as they are now. Undefined: it is not stored. */
+  record(batches: readonly ConnectionBatch[]): Promise<readonly (Connection | undefined)[]>;
+  findByKey(key: ConnectionKey): Promise<Connection | undefined>;
+  find(id: string): Promise<Connection | undefined>;
+  /** Sorted by id. */
+  list(query: ConnectionListQuery): Promise<readonly ConnectionFacts[]>;
+  /** Undefined: there is no such lead, or it is not in the scope. */
+  findLead(companyId: string, leadId: string, scope: LeadScope): Promise<readonly LeadOutcome[] | undefined>;
+  /** Newest first. `scope`: what the reader may see. */
+  readLog(
+    id: string,
+    query: { readonly before: number | undefined; readonly limit: number; readonly scope: LeadScope },
+  ): Promise<readonly StoredLogEntry[]>;
+  listUnassigned(companyId?: string): Promise<readonly UnassignedLeads[]>;
+  /** Leads since then that are no imported history: at most `limit`, and the first of them. Without a scope: of all companies. */
+  countLeads(
+    scope: LeadScope | undefined,
+    since: number,
+    limit: number,
+  ): Promise<{ readonly leads: number; readonly firstAt: number | null }>;
+
+  /** `endsWaiting` decides by the facts, which nothing changes meanwhile, whether what waits is taken, too. False: it is unknown. */
+  markHandled(
+    list: ConnectionListQuery & { readonly id: string },
+    endsWaiting: (facts: ConnectionFacts) => boolean,
+    by: string,
+  ): Promise<boolean>;
+  handleUnassigned(companyId: string): Promise<void>;
+  handleDoor(): Promise<void>;
+  rename(id: string, name: string, by: string): Promise<'renamed' | 'unknown' | 'name-in-use'>;
+  /** False: it is no webhook. */
+  setPaused(id: string, paused: boolean, by: string): Promise<boolean>;
+  end(id: string, endedBy: string): Promise<boolean>;
+  /** Revokes its tokens and deletes its webhooks, and ends it. */
+  endKeys(id: string, by: string): Promise<{ readonly tokens: number; readonly hooks: number }>;
+  /** The number of leads that wait then. Undefined: it is no webhook. */
+  sendAgain(id: string, leads: readonly string[] | 'missed', by: string): Promise<number | undefined>;
+
+  /** Compares the leads of all companies with what was sent, in small transactions. Instances take turns. */
+  audit(signal?: AbortSignal): Promise<void>;
+  /** Deletes what is too old: deliveries after 90 days, hours after 31. */
+  prune(): Promise<void>;
+  /** This process serves, or has stopped. `dropped`: what it had recorded could not be written. */
+  noteInstance(id: string, event: 'started' | 'seen' | 'stopped' | 'dropped'): Promise<void>;
+  /** When no instance served. */
+  listDeadTimes(since: number): Promise<readonly TimeSpan[]>;
+}
+
 /** Why a lead was missed. `passed` is red, the others are amber. */
 export type MissedReason = 'passed' | 'moved' | 'narrowed' | 'not-recorded';
 
@@ -189,10 +297,13 @@ export interface ConnectionFacts {
   readonly connection: Connection;
   /** Undefined: the user was removed. */
   readonly user: PollingUser | undefined;
+  /** Of its company. */
+  readonly lastStamp: number;
   readonly isKeyAccepted: boolean;
   readonly hasKeys: boolean;
   /** Webhooks: where leads are sent, and the setting that stops it. */
   readonly host: string | null;
+  readonly origin: string | null;
   readonly stoppedBy: 'LEADTAP_HOOKS' | 'LEADTAP_HOOK_HOSTS' | null;
   readonly nextTryAt: number | null;
   /** In the counted time. Out: sent. In: added. */

@@ -46,6 +46,15 @@ export const createHostCheck = (configured: readonly string[] | null) => {
   return (url: string): boolean => checkHookUrl(url, hosts).kind === 'allowed';
 };
 
+/** The setting that keeps leads from being sent to an origin. Null: none does. */
+export const createStopCheck = (configured: readonly string[] | null) => {
+  const isAllowed = createHostCheck(configured);
+  return (origin: string): 'LEADTAP_HOOKS' | 'LEADTAP_HOOK_HOSTS' | null => {
+    if (configured === null) return 'LEADTAP_HOOKS';
+    return isAllowed(`${origin}/`) ? null : 'LEADTAP_HOOK_HOSTS';
+  };
+};
+
 function isSpelledOut(text: string, { origin }: URL): boolean {
   return (
     text.slice(0, origin.length).toLowerCase() === origin &&

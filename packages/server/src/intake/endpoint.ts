@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { LEADS_PATH, MAX_INTAKE_LEADS } from '@leadtap/contract';
 import type { VerifiedToken } from '../accounts/records.ts';
+import type { ConnectionRecorder } from '../connections/recorder.ts';
 import { addRateLimitHeaders, rateLimitExceeded } from '../http/authorize.ts';
 import { declaredBytes, readBody, requireBody } from '../http/body.ts';
 import type { CallerEndpoint } from '../http/endpoint.ts';
@@ -31,6 +32,7 @@ import { type IntakeOutcome, receiveLeads } from './accept.ts';
 import { idempotencyKeyOf, LEADS_BODY, parseWebhook, type Upload, UploadBudget } from './body.ts';
 import { parseContent } from './content.ts';
 import { isKeptProblem, MAX_KEPT_BYTES, type RefusedLeadRecorder } from './refused-leads.ts';
+import { sendRunOf } from './send-run.ts';
 import type { RefusedLeads, SenderRecorder } from './sender-recorder.ts';
 import type { IntakeStore } from './store.ts';
 import { urlTokensOf } from './unidentified.ts';
@@ -68,6 +70,7 @@ export interface IntakeOptions extends IdentificationOptions {
   readonly observer?: IntakeObserver | undefined;
   /** Records who sends leads. Default: it is not recorded. */
   readonly senders?: Pick<SenderRecorder, 'recordRequest'> | undefined;
+  readonly connections?: Pick<ConnectionRecorder, 'recordSend' | 'recordUnknown'> | undefined;
 }
 
 interface IntakePayload extends Payload {
@@ -265,6 +268,9 @@ export function createIntakeEndpoint(
       const violatedPolicies = problem?.parts.violatedPolicies ?? [];
       observer?.observeIntake({ status, durationMs, added, updated, violatedPolicies });
       const token = ended.token ?? problem?.parts.token;
+      // In the console, a person sees the answer.
+      if (token && !(problem && isConsoleRequest(ended.request)))
+        options.connections?.recordSend(token, sendRunOf(ended, clock(), { added, updated }));
       if (token)
         senders?.recordRequest(token, {
           status,

@@ -3,10 +3,13 @@ import type { IncomingMessage } from 'node:http';
 import { LEADS_PATH, type ProblemCode } from '@leadtap/contract';
 import type { VerifiedToken } from '../accounts/records.ts';
 import type { VerifyToken } from '../accounts/tokens.ts';
+import type { ConnectionRecorder } from '../connections/recorder.ts';
 import { hasTokenScope } from '../http/authorize.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { isConsoleRequest, searchOf } from '../http/headers.ts';
 import { findVerified } from '../http/identify.ts';
+import { type Clock, systemClock } from '../lib/clock.ts';
+import { sendRunOf } from './send-run.ts';
 import type { SenderRecorder } from './sender-recorder.ts';
 
 export interface UnidentifiedOptions {
@@ -14,6 +17,8 @@ export interface UnidentifiedOptions {
   /** The path of `{base_url}`. Default: none. */
   readonly basePath?: string | undefined;
   readonly senders?: Pick<SenderRecorder, 'recordRequest'> | undefined;
+  readonly connections?: Pick<ConnectionRecorder, 'recordSend' | 'recordUnknown'> | undefined;
+  readonly clock?: Clock | undefined;
 }
 
 const CODES: readonly ProblemCode[] = [
@@ -42,9 +47,12 @@ export function createUnidentifiedRecorder({
   verifyToken,
   basePath = '',
   senders,
+  connections,
+  clock = systemClock,
 }: UnidentifiedOptions): ((ended: Exchange) => Promise<void>) | undefined {
   if (!senders) return undefined;
-  return async ({ request, problem, status, durationMs }) => {
+  return async (ended) => {
+    const { request, problem, status, durationMs } = ended;
     if (!problem || !CODES.includes(problem.code) || isConsoleRequest(request)) return;
     const { authorization: headers = [] } = request.headersDistinct;
     const isInUrl = headers.length === 0;
@@ -56,12 +64,20 @@ export function createUnidentifiedRecorder({
       // In the address, a token that may also read leads is invalid: that is why its leads are refused, or it is of an automation.
       if (isInUrl && hasTokenScope(token, 'leads:read') && problem.code !== 'token-invalid') continue;
       const refused = { code: problem.code, isKept: false };
-      if (mayHaveLeads(request, token, basePath))
+      if (mayHaveLeads(request, token, basePath)) {
         senders.recordRequest(token, { status, leads: undefined, updated: 0, refused, durationMs });
+        connections?.recordSend(token, sendRunOf(ended, clock(), NO_LEADS));
+      }
       return;
     }
+    if (isForLeads(request, basePath)) connections?.recordUnknown(sendRunOf(ended, clock(), NO_LEADS));
   };
 }
+
+const NO_LEADS = { added: 0, updated: 0 };
+
+const isForLeads = ({ method, url = '' }: IncomingMessage, basePath: string): boolean =>
+  method === 'POST' && url.split('?', 1)[0] === `${basePath}${LEADS_PATH}`;
 
 /** Not a browser that asks what is allowed, a person who opens the address, or an automation that polls another address. */
 function mayHaveLeads({ method = '', url = '' }: IncomingMessage, token: VerifiedToken, basePath: string) {

@@ -7,6 +7,7 @@ import {
   isStorable,
   query,
   type SqlDatabase,
+  type SqlTask,
 } from '../sql/sql.ts';
 import { firstStep, type ListOrder, NEWEST_FIRST, nextStep, OLDEST_FIRST } from './list-steps.ts';
 import { createRangeCounts } from './range-counts-sql.ts';
@@ -35,6 +36,25 @@ const findSql = (dialect: Dialect): string => `
   SELECT ${STORED_COLUMNS} FROM leadtap.companies AS c
     ${dialect.joinEach('leads', 'l', 'l.company_id = c.id AND l.id = $2', 'leads_by_id')} ${joinNames(dialect)}
    WHERE CAST($1 AS text) IS NULL OR c.id = $1 ORDER BY c.id`;
+
+const FIND_HISTORY = `
+  SELECT leadtap.to_ms(l.created_at) AS "createdAt" FROM leadtap.leads AS l
+   WHERE l.company_id = $1 AND l.created_at >= leadtap.from_ms($2) AND l.created_at <= leadtap.from_ms($3)
+     AND l.created_at <> l.automation_created_at AND l.automation_created_at > leadtap.from_ms($4)
+   ORDER BY l.created_at LIMIT 1000`;
+
+/** The `createdAt` of imported history of these times that was added after `addedAfter`. */
+export function* findHistory(
+  companyId: string,
+  {
+    from,
+    through,
+    addedAfter,
+  }: { readonly from: number; readonly through: number; readonly addedAfter: number },
+): SqlTask<number[]> {
+  const rows = yield* query<{ createdAt: number }>(FIND_HISTORY, [companyId, from, through, addedAfter]);
+  return rows.map(({ createdAt }) => createdAt);
+}
 
 /** Whole leads from a join that has them as `l`. */
 const readSql = (dialect: Dialect, leads: string): string => `

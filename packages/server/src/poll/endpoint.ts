@@ -1,5 +1,6 @@
 /** `GET {base_url}/automation/new-leads`, which polls new leads. */
 import { NEW_LEADS_PATH } from '@leadtap/contract';
+import type { VerifiedToken } from '../accounts/records.ts';
 import { hasTokenScope } from '../http/authorize.ts';
 import { type CallerEndpoint, READ_METHODS } from '../http/endpoint.ts';
 import { cachedPayload, type Exchange, type Payload } from '../http/exchange.ts';
@@ -23,6 +24,7 @@ import type { FeedQuery } from './cache/feed.ts';
 import { PollCache, type RenderedPage } from './cache/poll-cache.ts';
 import type { Schedule } from './held-polls.ts';
 import { createHold, type HeldPollObserver, type VerifiedPage } from './hold.ts';
+import { readNewestPage } from './newest-page.ts';
 import type { EndedPoll, PollFacts, PollRecorder, PollStore } from './store.ts';
 
 /** The result of one request to the endpoint, for metrics. */
@@ -101,11 +103,17 @@ export function createPollEndpoint(
     query: PollQuery,
     waitsForWriter = true,
   ): VerifiedPage | Promise<VerifiedPage> {
-    const read = ({ user, account: { revalidation } }: PollCaller) => {
+    const read = ({ token, user, account: { revalidation } }: PollCaller) => {
       const pageQuery = { scope: requireScope(user), ...query };
-      return waitsForWriter
-        ? cache.readPage(pageQuery, revalidation, () => exchange.disconnected())
-        : cache.readCommitted(pageQuery, revalidation);
+      if (!waitsForWriter) return cache.readCommitted(pageQuery, revalidation);
+      const page = cache.readPage(pageQuery, revalidation, () => exchange.disconnected());
+      return query.since === undefined && recorder?.newestPageRule && !isConsoleRequest(exchange.request)
+        ? limitNewest(token, page)
+        : page;
+    };
+    const limitNewest = async (token: VerifiedToken, newest: RenderedPage | Promise<RenderedPage>) => {
+      const rule = await recorder?.newestPageRule?.(token);
+      return rule ? readNewestPage(options.store.changeTracking, await newest, query.limit, rule) : newest;
     };
     return andThen(read(caller), (page) =>
       // An empty page, or one that is older than the check of the account, needs no other check.
@@ -248,7 +256,7 @@ export function toEndedPoll(
   const { code, durationMs, heldMs } = toPollFacts(ended);
   if (!payload) return { at, status, code, durationMs, heldMs };
   const { query } = payload;
-  const { scope, readAt, leads } = payload.page;
+  const { scope, readAt, leads, lastStamp } = payload.page;
   // A 304 sends no body: its tag may be from a HEAD. If it is from a GET, that one was recorded.
   const hasBody = payload.status === 200 && request.method === 'GET';
   const isSent = hasBody && status === 200 && isComplete;
@@ -256,8 +264,10 @@ export function toEndedPoll(
   const page = {
     scope,
     since: query.since,
+    limit: query.limit,
     readAt,
     leads,
+    lastStamp,
     isFull,
     isSent,
     isInterrupted: hasBody && !isSent,

@@ -80,6 +80,21 @@ export interface ChangeTrackingStore {
    * leads itself, exactly as `renderLead` does.
    */
   readLeads(query: PageQuery, signal?: AbortSignal): Promise<readonly PageLead[]>;
+  /** The `createdAt` of imported history of these times that was added after `addedAfter`. */
+  findHistory(
+    companyId: string,
+    times: { readonly from: number; readonly through: number; readonly addedAfter: number },
+  ): Promise<readonly number[]>;
+}
+
+/** Which leads a page without `since` may have. */
+export interface NewestPageRule {
+  /** If the newest page begins later, the leads that follow this one instead. */
+  readonly after: number | null;
+  /** None that is older. */
+  readonly floor: number | null;
+  /** No history that was imported after it. */
+  readonly historyUntil: number;
 }
 
 /** What polls need of a database. */
@@ -123,6 +138,9 @@ export interface PollPage {
   readonly since: number | undefined;
   readonly readAt: number;
   readonly leads: Pick<RenderedLeads, 'count' | 'first' | 'last' | 'createdAt'>;
+  readonly limit: number;
+  /** Of an empty page without `since`. */
+  readonly lastStamp?: number | undefined;
   /** It has as many leads as it may: there may be further ones. */
   readonly isFull: boolean;
   /** The client got the whole body. */
@@ -143,6 +161,8 @@ export interface PollRecorder {
   ): void;
   /** A poll was refused with 401. The signature of the token may be invalid: it counts only if the token was issued here. */
   recordRefusedToken(token: VerifiedToken, at: number, facts?: PollFacts): void;
+  /** For a poll without `since`. Undefined: the newest page as it is. */
+  newestPageRule?(token: VerifiedToken): Promise<NewestPageRule | undefined>;
   /** A poll was refused with 503: perhaps the database is unreachable. */
   recordUnavailable(at: number): void;
 }

@@ -4,6 +4,7 @@
  */
 import type { AccountStore } from '../accounts/store.ts';
 import type { AttemptStore } from '../attempts/store.ts';
+import type { ConnectionStore } from '../connections/store.ts';
 import type { ConsumerStore } from '../consumers/store.ts';
 import type { HookStore } from '../hooks/store.ts';
 import type { SenderStore } from '../intake/sender-store.ts';
@@ -20,6 +21,8 @@ export interface StoreStatus {
 }
 
 export interface Store extends AccountStore, IntakeStore, LeadStore {
+  /** The ways in and out, and what became of each lead. */
+  readonly connections: ConnectionStore;
   /** Who polls, and how far each has come. */
   readonly consumers: ConsumerStore;
   /** The log of each of them, and of webhooks and senders. */

@@ -12,6 +12,7 @@ const FLOORS = [
   ['store'],
   ['hooks'],
   ['consumers', 'intake'],
+  ['connections'],
   ['poll', 'find'],
   ['http'],
   ['leads'],
@@ -25,7 +26,7 @@ const FLOORS = [
 const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   jose: ['accounts'],
   'fast-jwt': ['accounts'],
-  'lru-cache': ['accounts', 'hooks', 'limits', 'poll', 'status'],
+  'lru-cache': ['accounts', 'connections', 'hooks', 'limits', 'poll', 'status'],
   typebox: ['accounts'],
   uuid: ['cli', 'store'],
   commander: ['cli'],

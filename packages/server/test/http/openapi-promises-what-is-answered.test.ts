@@ -1,4 +1,4 @@
-import { MAX_INTAKE_BYTES, type ProblemCode } from '@leadtap/contract';
+import { CONNECTIONS_PATH, type Connections, MAX_INTAKE_BYTES, type ProblemCode } from '@leadtap/contract';
 import { issueToken, type TokenScope } from 'leadtap';
 import { describe, expect, it } from 'vitest';
 import type { Operation, Parameter } from '../../../contract/src/openapi-types.ts';
@@ -77,6 +77,7 @@ const REQUESTS: Readonly<Record<Provoked, (test: TestService, token: string) => 
     for (let index = 0; index < 20; index += 1) await subscribe(test, token, `${ZAPIER_URL}${index}`);
     return { token, body: HOOK };
   },
+  'connection-polls': async () => ({ body: '{"missed":true,"paused":true}' }),
   'invalid-hook': async () => ({ body: '{}' }),
   'hook-host-not-allowed': async () => ({ body: '{"url":"https://elsewhere.example/"}' }),
 };
@@ -95,11 +96,22 @@ const codesOf = ({ responses }: Operation): string[] =>
     Object.keys(content?.['application/problem+json']?.examples ?? {}),
   );
 
+/** The id of a connection that polls. */
+async function pollerOf(test: TestService, token: string): Promise<string> {
+  const headers = { authorization: `Bearer ${token}` };
+  await fetch(`${test.url}/automation/new-leads`, { headers });
+  await test.service.connections.flush();
+  const list = await fetch(`${test.url}${CONNECTIONS_PATH}`, { headers });
+  return ((await list.json()) as Connections).out[0]?.id ?? '';
+}
+
 describe('openapi.json promises the problems that an operation can answer, and no others', () => {
   it.each(operations.filter(({ method }) => method !== 'HEAD'))('$operationId', async (operation) => {
     const test = await startService({ clock: manualClock() });
     const own = await test.token('boss', { scopes: BOTH });
-    const { id } = await subscribe(test, own, `${ZAPIER_URL}own`);
+    const id = operation.path.startsWith(CONNECTIONS_PATH)
+      ? await pollerOf(test, own)
+      : (await subscribe(test, own, `${ZAPIER_URL}own`)).id;
     const answered: string[] = [];
     for (const [code, prepare] of Object.entries(REQUESTS)) {
       const { token = own, query = '', type = 'application/json', key, body } = await prepare(test, own);

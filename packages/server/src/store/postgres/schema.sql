@@ -320,6 +320,7 @@ CREATE TABLE leadtap.hooks (
   id                text COLLATE "C" PRIMARY KEY,
   company_id        text COLLATE "C" NOT NULL,
   user_id           text COLLATE "C" NOT NULL,
+  connection_id     text COLLATE "C",
   token_id          text COLLATE "C" NOT NULL,
   token_expires_at  leadtap.moment,
   key_id            text COLLATE "C",
@@ -374,6 +375,149 @@ CREATE TABLE leadtap.availability (
   downtimes         text
 );
 COMMENT ON TABLE leadtap.availability IS 'One row: the last time in which the service could not answer polls, when an instance last stopped, and the whole hours of the last 25 in which it could not (JSON). Consumers are not late because of it.';
+
+-- Connections ---------------------------------------------------------------------------------------------------------
+
+CREATE TABLE leadtap.connections (
+  id                     text COLLATE "C" PRIMARY KEY,
+  company_id             text COLLATE "C" NOT NULL,
+  user_id                text COLLATE "C" NOT NULL,
+  kind                   text NOT NULL CHECK (kind IN ('send', 'poll', 'webhook')),
+  key                    text COLLATE "C" NOT NULL,
+  name                   text NOT NULL,
+  source                 text NOT NULL,
+  first_at               leadtap.moment NOT NULL,
+  last_at                leadtap.moment,
+  token_expires_at       leadtap.moment,
+  last_lead_at           leadtap.moment,
+  start_stamp            leadtap.moment,
+  started_at             leadtap.moment,
+  position               leadtap.moment,
+  audited_through        leadtap.moment,
+  noted_position         leadtap.moment,
+  worked_at              leadtap.moment,
+  ended_at               leadtap.moment,
+  ended_by               text,
+  end_stamp              leadtap.moment,
+  paused_at              leadtap.moment,
+  paused_by              text,
+  errors                 integer NOT NULL DEFAULT 0,
+  failing_since          leadtap.moment,
+  last_error_at          leadtap.moment,
+  last_error_code        text,
+  ahead                  text,
+  ahead_since            leadtap.moment,
+  pruned                 integer NOT NULL DEFAULT 0,
+  event_at               leadtap.moment,
+  event_open_since       leadtap.moment,
+  access_changed_through leadtap.moment,
+  is_access_changed      boolean NOT NULL DEFAULT false,
+  before_level           text,
+  before_branch          text COLLATE "C",
+  before_department      text COLLATE "C",
+  habit                  text NOT NULL,
+  UNIQUE (user_id, kind, key)
+) WITH (fillfactor = 50);
+CREATE INDEX connections_by_company ON leadtap.connections (company_id, kind);
+COMMENT ON TABLE leadtap.connections IS 'The ways in and out. A connection is a user, a kind and a key: its name, or else the id of its only token. Its rows, and those that refer to them, are bookkeeping: they are not in the change log, and refer to no other table. habit is JSON: how it asks.';
+
+CREATE TABLE leadtap.deliveries (
+  created_at leadtap.moment NOT NULL,
+  connection text COLLATE "C" NOT NULL,
+  sent_at    leadtap.moment NOT NULL,
+  PRIMARY KEY (created_at, connection)
+);
+COMMENT ON TABLE leadtap.deliveries IS 'The leads that were written to a socket, or that a receiver has accepted: one row for each lead and connection.';
+
+CREATE TABLE leadtap.missed (
+  connection text COLLATE "C" NOT NULL,
+  created_at leadtap.moment NOT NULL,
+  why        text NOT NULL CHECK (why IN ('passed', 'moved', 'narrowed', 'not-recorded')),
+  missed_at  leadtap.moment NOT NULL,
+  handled_at leadtap.moment,
+  PRIMARY KEY (connection, created_at)
+);
+COMMENT ON TABLE leadtap.missed IS 'The leads that a connection was not sent and will not be: a row counts while there is none in deliveries.';
+
+CREATE TABLE leadtap.pending_leads (
+  connection text COLLATE "C" NOT NULL,
+  created_at leadtap.moment NOT NULL,
+  why        text NOT NULL CHECK (why IN ('moved', 'again')),
+  since      leadtap.moment NOT NULL,
+  message    text NOT NULL,
+  PRIMARY KEY (connection, created_at)
+);
+COMMENT ON TABLE leadtap.pending_leads IS 'The leads that are sent to a webhook beside the new ones, or that the next page of a poller without since has.';
+
+CREATE TABLE leadtap.lost_requests (
+  connection text COLLATE "C" NOT NULL,
+  why        text NOT NULL,
+  requests   integer NOT NULL,
+  first_at   leadtap.moment NOT NULL,
+  last_at    leadtap.moment NOT NULL,
+  PRIMARY KEY (connection, why)
+);
+COMMENT ON TABLE leadtap.lost_requests IS 'Requests whose leads were neither stored nor held, by cause, until a person marks them as handled.';
+
+CREATE TABLE leadtap.activity (
+  connection text COLLATE "C" NOT NULL,
+  first_at   leadtap.moment NOT NULL,
+  last_at    leadtap.moment NOT NULL,
+  times      integer NOT NULL,
+  kind       text NOT NULL,
+  leads      integer NOT NULL,
+  after      leadtap.moment,
+  through    leadtap.moment,
+  reason     text,
+  details    text NOT NULL,
+  PRIMARY KEY (connection, first_at)
+);
+COMMENT ON TABLE leadtap.activity IS 'The log: equal requests in a row are one row. It has counts and times, no data of leads but what a receiver has answered.';
+
+CREATE TABLE leadtap.activity_hours (
+  connection text COLLATE "C" NOT NULL,
+  hour       integer NOT NULL,
+  leads      integer NOT NULL,
+  updated    integer NOT NULL,
+  failed     integer NOT NULL,
+  PRIMARY KEY (connection, hour)
+) WITH (fillfactor = 50);
+COMMENT ON TABLE leadtap.activity_hours IS 'Counts by hour since 1970, of two days; before that by day, at its first hour.';
+
+CREATE TABLE leadtap.lead_moves (
+  company_id text COLLATE "C" NOT NULL,
+  created_at leadtap.moment NOT NULL,
+  moved_at   leadtap.moment NOT NULL,
+  is_new     boolean NOT NULL,
+  PRIMARY KEY (company_id, created_at)
+);
+CREATE INDEX lead_moves_new ON leadtap.lead_moves (company_id) WHERE is_new;
+COMMENT ON TABLE leadtap.lead_moves IS 'Leads whose branch or department was changed, with the time of the last change.';
+
+CREATE TABLE leadtap.unassigned (
+  company_id text COLLATE "C" NOT NULL,
+  created_at leadtap.moment NOT NULL,
+  since      leadtap.moment NOT NULL,
+  PRIMARY KEY (company_id, created_at)
+);
+COMMENT ON TABLE leadtap.unassigned IS 'Leads that no automation gets.';
+
+CREATE TABLE leadtap.audits (
+  company_id       text COLLATE "C" PRIMARY KEY,
+  audited_at       leadtap.moment NOT NULL,
+  runs             text NOT NULL,
+  assigned_through leadtap.moment NOT NULL
+);
+COMMENT ON TABLE leadtap.audits IS 'How far the audit of each company has come. runs is JSON: the time and the last stamp of each run of the last 16 minutes.';
+
+CREATE TABLE leadtap.instances (
+  id         text COLLATE "C" PRIMARY KEY,
+  started_at leadtap.moment NOT NULL,
+  seen_at    leadtap.moment NOT NULL,
+  stopped_at leadtap.moment,
+  dropped_at leadtap.moment
+) WITH (fillfactor = 50);
+COMMENT ON TABLE leadtap.instances IS 'The processes that serve. One without a farewell that is not seen any more has died: what it had not written is not known.';
 
 -- Change log ----------------------------------------------------------------------------------------------------------
 
@@ -576,6 +720,66 @@ CREATE TRIGGER delete_all_moved_leads AFTER TRUNCATE ON leadtap.leads
   FOR EACH STATEMENT EXECUTE FUNCTION leadtap.delete_all_moved_leads();
 
 REVOKE EXECUTE ON FUNCTION leadtap.record_moved_lead(), leadtap.delete_moved_leads(), leadtap.delete_all_moved_leads() FROM PUBLIC;
+
+-- Activity of leads ---------------------------------------------------------------------------------------------------
+
+CREATE FUNCTION leadtap.note_moved_lead() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  INSERT INTO leadtap.lead_moves (company_id, created_at, moved_at, is_new)
+    VALUES (NEW.company_id, NEW.created_at, NEW.updated_at, true)
+    ON CONFLICT (company_id, created_at) DO UPDATE SET moved_at = excluded.moved_at, is_new = true;
+  RETURN NULL;
+END $$;
+COMMENT ON FUNCTION leadtap.note_moved_lead() IS 'Notes that the branch or the department of a lead was changed.';
+CREATE TRIGGER note_moved_lead AFTER UPDATE ON leadtap.leads FOR EACH ROW
+  WHEN (NEW.branch_id IS DISTINCT FROM OLD.branch_id OR NEW.department_id IS DISTINCT FROM OLD.department_id)
+  EXECUTE FUNCTION leadtap.note_moved_lead();
+
+CREATE FUNCTION leadtap.delete_activity_of_leads() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+  SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+  DELETE FROM leadtap.lead_moves AS m USING deleted AS d WHERE m.company_id = d.company_id AND m.created_at = d.created_at;
+  DELETE FROM leadtap.unassigned AS u USING deleted AS d WHERE u.company_id = d.company_id AND u.created_at = d.created_at;
+  DELETE FROM leadtap.deliveries AS e USING deleted AS d, leadtap.connections AS c
+    WHERE e.created_at = d.created_at AND c.id = e.connection AND c.company_id = d.company_id;
+  DELETE FROM leadtap.missed AS e USING deleted AS d, leadtap.connections AS c
+    WHERE e.created_at = d.created_at AND c.id = e.connection AND c.company_id = d.company_id;
+  DELETE FROM leadtap.pending_leads AS e USING deleted AS d, leadtap.connections AS c
+    WHERE e.created_at = d.created_at AND c.id = e.connection AND c.company_id = d.company_id;
+  RETURN NULL;
+END $$;
+COMMENT ON FUNCTION leadtap.delete_activity_of_leads() IS 'Deletes what is recorded about leads that were deleted.';
+CREATE TRIGGER delete_activity_of_leads AFTER DELETE ON leadtap.leads REFERENCING OLD TABLE AS deleted
+  FOR EACH STATEMENT EXECUTE FUNCTION leadtap.delete_activity_of_leads();
+
+CREATE FUNCTION leadtap.delete_activity_of_all_leads() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  DELETE FROM leadtap.lead_moves;
+  DELETE FROM leadtap.unassigned;
+  DELETE FROM leadtap.deliveries;
+  DELETE FROM leadtap.missed;
+  DELETE FROM leadtap.pending_leads;
+  RETURN NULL;
+END $$;
+COMMENT ON FUNCTION leadtap.delete_activity_of_all_leads() IS 'Deletes what is recorded about leads when their table is truncated.';
+CREATE TRIGGER delete_activity_of_all_leads AFTER TRUNCATE ON leadtap.leads
+  FOR EACH STATEMENT EXECUTE FUNCTION leadtap.delete_activity_of_all_leads();
+
+CREATE FUNCTION leadtap.note_changed_access() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  UPDATE leadtap.connections SET before_level = OLD.access_level, before_branch = OLD.branch_id, before_department = OLD.department_id,
+      access_changed_through = coalesce(leadtap.last_stamp(OLD.company_id), leadtap.from_ms(0)), is_access_changed = true
+    WHERE user_id = OLD.id AND kind <> 'send';
+  RETURN NULL;
+END $$;
+COMMENT ON FUNCTION leadtap.note_changed_access() IS 'Notes that the access of a user was changed.';
+CREATE TRIGGER note_changed_access AFTER UPDATE ON leadtap.users FOR EACH ROW
+  WHEN (NEW.company_id IS DISTINCT FROM OLD.company_id OR NEW.access_level IS DISTINCT FROM OLD.access_level
+    OR NEW.branch_id IS DISTINCT FROM OLD.branch_id OR NEW.department_id IS DISTINCT FROM OLD.department_id)
+  EXECUTE FUNCTION leadtap.note_changed_access();
+
+REVOKE EXECUTE ON FUNCTION leadtap.note_moved_lead(), leadtap.delete_activity_of_leads(), leadtap.delete_activity_of_all_leads(),
+  leadtap.note_changed_access() FROM PUBLIC;
 
 -- Writing the change log ----------------------------------------------------------------------------------------------
 

@@ -1,12 +1,13 @@
 import { createAccountStore } from '../../accounts/sql.ts';
 import { createAttemptStore } from '../../attempts/sql.ts';
+import { createConnectionStore } from '../../connections/sql.ts';
 import { createConsumerStore } from '../../consumers/sql.ts';
 import { createHookStore } from '../../hooks/sql.ts';
 import { createRefusedLeadStore } from '../../intake/refused-sql.ts';
 import { createSenderStore } from '../../intake/sender-sql.ts';
 import { createRemoval } from '../../leads/removal-sql.ts';
 import { toLeadRecord } from '../../leads/row.ts';
-import { createLeadLists } from '../../leads/sql.ts';
+import { createLeadLists, findHistory } from '../../leads/sql.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { query } from '../../sql/sql.ts';
 import type { Inspection, MigrationReport, SchemaOptions, Store } from '../store.ts';
@@ -75,7 +76,11 @@ function createStore(database: Database, options: PostgresOptions): Store {
   const sql = runTasksOn(database);
   const writeQueue = new WriteQueue(database);
   return {
-    changeTracking: { revalidate: createRevalidate(database), readLeads },
+    changeTracking: {
+      revalidate: createRevalidate(database),
+      readLeads,
+      findHistory: (companyId, times) => sql.read(() => findHistory(companyId, times)),
+    },
     ...pages,
     ...createAccountStore(sql),
     ...leadMethods(database),
@@ -83,6 +88,7 @@ function createStore(database: Database, options: PostgresOptions): Store {
       writeQueue.enqueue({ leads, scope, sender, idempotency }),
     ...createLeadLists(sql, toLeadRecord),
     removal: createRemoval(sql, (full = false) => vacuum(database, full)),
+    connections: createConnectionStore(sql),
     consumers: createConsumerStore(sql),
     attempts: createAttemptStore(sql),
     senders: createSenderStore(sql),

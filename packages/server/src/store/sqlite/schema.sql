@@ -317,6 +317,8 @@ CREATE TABLE hooks (
   id                TEXT PRIMARY KEY,
   company_id        TEXT NOT NULL,
   user_id           TEXT NOT NULL,
+  -- Of a hook that sends leads.
+  connection_id     TEXT,
   token_id          TEXT NOT NULL,
   token_expires_at  INTEGER,
   -- The signing key of the token, or the issuer of the identity provider: nothing is sent if it is not accepted any more.
@@ -371,6 +373,186 @@ CREATE TABLE availability (
   stopped_at        INTEGER,
   downtimes         TEXT
 ) STRICT;
+
+-- Connections ---------------------------------------------------------------------------------------------------------
+
+-- The ways in and out. A connection is a user, a kind and a key: its name, or else the id of its only token. Its rows, and those that refer
+-- to them, are bookkeeping: they are not in the change log, and refer to no other table.
+CREATE TABLE connections (
+  id                     TEXT PRIMARY KEY,
+  company_id             TEXT NOT NULL,
+  user_id                TEXT NOT NULL,
+  kind                   TEXT NOT NULL CHECK (kind IN ('send', 'poll', 'webhook')),
+  key                    TEXT NOT NULL,
+  name                   TEXT NOT NULL,
+  source                 TEXT NOT NULL,
+  first_at               INTEGER NOT NULL,
+  last_at                INTEGER,
+  token_expires_at       INTEGER,
+  last_lead_at           INTEGER,
+  start_stamp            INTEGER,
+  started_at             INTEGER,
+  position               INTEGER,
+  audited_through        INTEGER,
+  noted_position         INTEGER,
+  worked_at              INTEGER,
+  ended_at               INTEGER,
+  ended_by               TEXT,
+  end_stamp              INTEGER,
+  paused_at              INTEGER,
+  paused_by              TEXT,
+  errors                 INTEGER NOT NULL DEFAULT 0,
+  failing_since          INTEGER,
+  last_error_at          INTEGER,
+  last_error_code        TEXT,
+  ahead                  TEXT,
+  ahead_since            INTEGER,
+  pruned                 INTEGER NOT NULL DEFAULT 0,
+  event_at               INTEGER,
+  event_open_since       INTEGER,
+  access_changed_through INTEGER,
+  -- The audit has not seen it yet.
+  is_access_changed      INTEGER NOT NULL DEFAULT 0,
+  before_level           TEXT,
+  before_branch          TEXT,
+  before_department      TEXT,
+  -- JSON: how it asks.
+  habit                  TEXT NOT NULL,
+  UNIQUE (user_id, kind, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX connections_by_company ON connections (company_id, kind);
+
+-- The leads that were written to a socket, or that a receiver has accepted: one row for each lead and connection.
+CREATE TABLE deliveries (
+  created_at INTEGER NOT NULL,
+  connection TEXT NOT NULL,
+  sent_at    INTEGER NOT NULL,
+  PRIMARY KEY (created_at, connection)
+) STRICT, WITHOUT ROWID;
+
+-- The leads that a connection was not sent and will not be: a row counts while there is none in deliveries.
+CREATE TABLE missed (
+  connection TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  why        TEXT NOT NULL CHECK (why IN ('passed', 'moved', 'narrowed', 'not-recorded')),
+  missed_at  INTEGER NOT NULL,
+  handled_at INTEGER,
+  PRIMARY KEY (connection, created_at)
+) STRICT, WITHOUT ROWID;
+
+-- The leads that are sent to a webhook beside the new ones, or that the next page of a poller without `since` has.
+CREATE TABLE pending_leads (
+  connection TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  why        TEXT NOT NULL CHECK (why IN ('moved', 'again')),
+  since      INTEGER NOT NULL,
+  -- So that a repeated request is another one for its receiver.
+  message    TEXT NOT NULL,
+  PRIMARY KEY (connection, created_at)
+) STRICT, WITHOUT ROWID;
+
+-- Requests whose leads were neither stored nor held, by cause, until a person marks them as handled.
+CREATE TABLE lost_requests (
+  connection TEXT NOT NULL,
+  why        TEXT NOT NULL,
+  requests   INTEGER NOT NULL,
+  first_at   INTEGER NOT NULL,
+  last_at    INTEGER NOT NULL,
+  PRIMARY KEY (connection, why)
+) STRICT, WITHOUT ROWID;
+
+-- The log: equal requests in a row are one row. It has counts and times, no data of leads but what a receiver has answered.
+CREATE TABLE activity (
+  connection TEXT NOT NULL,
+  first_at   INTEGER NOT NULL,
+  last_at    INTEGER NOT NULL,
+  times      INTEGER NOT NULL,
+  kind       TEXT NOT NULL,
+  leads      INTEGER NOT NULL,
+  -- Its leads: created after the one, up to the other.
+  after      INTEGER,
+  through    INTEGER,
+  reason     TEXT,
+  -- JSON of the rest.
+  details    TEXT NOT NULL,
+  PRIMARY KEY (connection, first_at)
+) STRICT, WITHOUT ROWID;
+
+-- Counts by hour since 1970, of two days; before that by day, at its first hour.
+CREATE TABLE activity_hours (
+  connection TEXT NOT NULL,
+  hour       INTEGER NOT NULL,
+  leads      INTEGER NOT NULL,
+  updated    INTEGER NOT NULL,
+  failed     INTEGER NOT NULL,
+  PRIMARY KEY (connection, hour)
+) STRICT, WITHOUT ROWID;
+
+-- Leads whose branch or department was changed, with the time of the last change.
+CREATE TABLE lead_moves (
+  company_id TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  moved_at   INTEGER NOT NULL,
+  -- The audit has not looked at it since.
+  is_new     INTEGER NOT NULL,
+  PRIMARY KEY (company_id, created_at)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX lead_moves_new ON lead_moves (company_id) WHERE is_new = 1;
+
+-- Leads that no automation gets.
+CREATE TABLE unassigned (
+  company_id TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  since      INTEGER NOT NULL,
+  PRIMARY KEY (company_id, created_at)
+) STRICT, WITHOUT ROWID;
+
+-- How far the audit of each company has come.
+CREATE TABLE audits (
+  company_id       TEXT PRIMARY KEY,
+  audited_at       INTEGER NOT NULL,
+  -- JSON: the time and the last stamp of each run of the last 16 minutes.
+  runs             TEXT NOT NULL,
+  assigned_through INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The processes that serve. One without a farewell that is not seen any more has died: what it had not written is not known.
+CREATE TABLE instances (
+  id         TEXT PRIMARY KEY,
+  started_at INTEGER NOT NULL,
+  seen_at    INTEGER NOT NULL,
+  stopped_at INTEGER,
+  -- It could not write what it had recorded.
+  dropped_at INTEGER
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER note_moved_lead AFTER UPDATE OF branch_id, department_id ON leads
+  WHEN NEW.branch_id IS NOT OLD.branch_id OR NEW.department_id IS NOT OLD.department_id
+BEGIN
+  INSERT INTO lead_moves (company_id, created_at, moved_at, is_new)
+    VALUES (NEW.company_id, NEW.created_at, NEW.updated_at, 1)
+    ON CONFLICT (company_id, created_at) DO UPDATE SET moved_at = excluded.moved_at, is_new = 1;
+END;
+CREATE TRIGGER delete_activity_of_lead AFTER DELETE ON leads
+BEGIN
+  DELETE FROM lead_moves WHERE company_id = OLD.company_id AND created_at = OLD.created_at;
+  DELETE FROM unassigned WHERE company_id = OLD.company_id AND created_at = OLD.created_at;
+  DELETE FROM deliveries WHERE created_at = OLD.created_at
+    AND connection IN (SELECT id FROM connections WHERE company_id = OLD.company_id);
+  DELETE FROM missed WHERE created_at = OLD.created_at
+    AND connection IN (SELECT id FROM connections WHERE company_id = OLD.company_id);
+  DELETE FROM pending_leads WHERE created_at = OLD.created_at
+    AND connection IN (SELECT id FROM connections WHERE company_id = OLD.company_id);
+END;
+CREATE TRIGGER note_changed_access AFTER UPDATE OF company_id, access_level, branch_id, department_id ON users
+  WHEN NEW.company_id IS NOT OLD.company_id OR NEW.access_level IS NOT OLD.access_level
+    OR NEW.branch_id IS NOT OLD.branch_id OR NEW.department_id IS NOT OLD.department_id
+BEGIN
+  UPDATE connections SET before_level = OLD.access_level, before_branch = OLD.branch_id, before_department = OLD.department_id,
+      access_changed_through = (SELECT last_stamp FROM companies WHERE id = OLD.company_id),
+      is_access_changed = 1
+    WHERE user_id = OLD.id AND kind <> 'send';
+END;
 
 -- Change log ----------------------------------------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { createAccountStore } from '../../accounts/sql.ts';
 import { createAttemptStore } from '../../attempts/sql.ts';
+import { createConnectionStore } from '../../connections/sql.ts';
 import { createConsumerStore } from '../../consumers/sql.ts';
 import { createHookStore } from '../../hooks/sql.ts';
 import { createRefusedLeadStore } from '../../intake/refused-sql.ts';
@@ -8,7 +9,7 @@ import { createSenderStore } from '../../intake/sender-sql.ts';
 import { findLeadProblems, planLead } from '../../leads/placement.ts';
 import { createRemoval } from '../../leads/removal-sql.ts';
 import type { RenderedLead } from '../../leads/render.ts';
-import { createLeadLists } from '../../leads/sql.ts';
+import { createLeadLists, findHistory } from '../../leads/sql.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { mapInSlices } from '../../lib/event-loop.ts';
 import type { ChangeTrackingStore } from '../../poll/store.ts';
@@ -223,6 +224,7 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
     },
 
     readLeads: (query) => read(({ readRendered }) => readRendered(query)),
+    findHistory: (companyId, times) => sql.read(() => findHistory(companyId, times)),
   };
 
   return {
@@ -266,6 +268,7 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
     planLeads: (batch, writeOptions = {}) =>
       read(({ leads: { lookup } }) => batch.map((lead) => planLead(lead, lookup, writeOptions))),
     ...createLeadLists(sql, decodeLead),
+    connections: createConnectionStore(sql),
     consumers: createConsumerStore(sql),
     attempts: createAttemptStore(sql),
     senders: createSenderStore(sql),

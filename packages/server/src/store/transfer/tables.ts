@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { toUSVString } from 'node:util';
 import { ENDED_CONSUMERS as ENDED_TABLE } from '../../accounts/ended-consumers.ts';
 import { ATTEMPTS as ATTEMPT_TABLE } from '../../attempts/sql.ts';
+import { CONNECTIONS as CONNECTION_TABLE } from '../../connections/record-sql.ts';
 import { MOVED_LEADS as MOVED_TABLE, RECEIVED_LEADS as RECEIVED_TABLE } from '../../consumers/moved-leads.ts';
 import { CONSUMERS as CONSUMER_TABLE } from '../../consumers/sql.ts';
 import { HOOKS as HOOK_TABLE } from '../../hooks/sql.ts';
@@ -35,13 +36,14 @@ function defineTable(
   key: readonly string[],
   texts: readonly string[],
   others: Readonly<Record<string, ColumnKind>> = {},
+  order: readonly string[] = key,
 ): Table {
   const kinds = {
     ...Object.fromEntries([...key, ...texts].map((text) => [text, 'text' as const])),
     ...others,
   };
   const columns = Object.entries<ColumnKind>(kinds).map(([name, kind]) => ({ name, kind }));
-  return { name, columns, key: columns.filter((column) => key.includes(column.name)) };
+  return { name, columns, key: order.flatMap((name) => columns.filter((column) => column.name === name)) };
 }
 
 /** The columns that identify a row to the operator: its key and its id. */
@@ -105,6 +107,64 @@ const ATTEMPTS = defineTable('attempts', ATTEMPT_TABLE.key, [], columnTypesOf(AT
 /** Copied after the leads, like consumers: its rows change with every event. */
 const HOOKS = defineTable('hooks', ['id'], [], columnTypesOf(HOOK_TABLE));
 
+/** What is recorded of connections: copied after the leads. Which processes serve is known of one database alone. */
+const CONNECTION = ['connection'];
+const CONNECTION_TABLES: readonly Table[] = [
+  defineTable('connections', ['id'], ['key', 'before_level', 'before_branch', 'before_department'], {
+    ...columnTypesOf(CONNECTION_TABLE),
+    is_access_changed: 'boolean',
+  }),
+  defineTable('deliveries', [], [], { created_at: 'time', connection: 'text', sent_at: 'time' }, [
+    'created_at',
+    'connection',
+  ]),
+  defineTable('missed', CONNECTION, ['why'], { created_at: 'time', missed_at: 'time', handled_at: 'time' }, [
+    'connection',
+    'created_at',
+  ]),
+  defineTable('pending_leads', CONNECTION, ['why', 'message'], { created_at: 'time', since: 'time' }, [
+    'connection',
+    'created_at',
+  ]),
+  defineTable('lost_requests', ['connection', 'why'], [], {
+    requests: 'integer',
+    first_at: 'time',
+    last_at: 'time',
+  }),
+  defineTable(
+    'activity',
+    CONNECTION,
+    ['kind', 'reason', 'details'],
+    {
+      ...{
+        first_at: 'time',
+        last_at: 'time',
+        times: 'integer',
+        leads: 'integer',
+        after: 'time',
+        through: 'time',
+      },
+    },
+    ['connection', 'first_at'],
+  ),
+  defineTable(
+    'activity_hours',
+    CONNECTION,
+    [],
+    { hour: 'integer', leads: 'integer', updated: 'integer', failed: 'integer' },
+    ['connection', 'hour'],
+  ),
+  defineTable('lead_moves', ['company_id'], [], { created_at: 'time', moved_at: 'time', is_new: 'boolean' }, [
+    'company_id',
+    'created_at',
+  ]),
+  defineTable('unassigned', ['company_id'], [], { created_at: 'time', since: 'time' }, [
+    'company_id',
+    'created_at',
+  ]),
+  defineTable('audits', ['company_id'], ['runs'], { audited_at: 'time', assigned_through: 'time' }),
+];
+
 /** Copied after the leads, like consumers: its rows change with every refused request. */
 const REFUSED_LEADS = defineTable('refused_leads', ['id'], [], columnTypesOf(REFUSED_LEAD_TABLE));
 
@@ -135,6 +195,7 @@ export const TABLES: readonly Table[] = [
     ENDED_CONSUMERS,
     SENDERS,
     HOOKS,
+    ...CONNECTION_TABLES,
     ATTEMPTS,
     REFUSED_LEADS,
     USERS,

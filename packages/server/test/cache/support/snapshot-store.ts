@@ -104,6 +104,10 @@ export class SnapshotStore implements PollStore, ChangeTrackingStore {
     }
   }
 
+  async findHistory(): Promise<readonly number[]> {
+    return [];
+  }
+
   revalidate({ tokens }: RevalidationRequest, known: string | undefined): Promise<Revalidation> {
     let accounts: readonly Account[];
     let seen: number;

@@ -41,6 +41,10 @@ export class StubStore implements PollStore, ChangeTrackingStore {
     this.#leadsOf = leadsOf;
   }
 
+  async findHistory(): Promise<readonly number[]> {
+    return [];
+  }
+
   async revalidate(request: RevalidationRequest, known: string | undefined): Promise<Revalidation> {
     this.revalidations.push(request);
     return {

@@ -1,4 +1,4 @@
-import { closeSync, copyFileSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
+import { closeSync, copyFileSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { makeTestDatabase } from '../../../../testing/harness/database.ts';
@@ -29,18 +29,25 @@ async function makeDamaged() {
   const { size } = statSync(file);
   const descriptor = openSync(file, 'r+');
   const bytes = Buffer.alloc(Math.floor(size * 0.2), 0xff);
-  writeSync(descriptor, bytes, 0, bytes.length, Math.floor(size * 0.4));
+  writeSync(descriptor, bytes, 0, bytes.length, Math.floor(size * 0.6));
   closeSync(descriptor);
-  return { folder, database, restore: () => renameSync(backup, file) };
+  return { folder, database, restore: () => replaceFile(backup, file) };
+}
+
+/** As an operator does who restores a backup: without the write-ahead log of the damaged file. */
+function replaceFile(backup: string, file: string): void {
+  for (const suffix of ['-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true });
+  renameSync(backup, file);
 }
 
 test('a poll of damaged pages fails with 503, and the service is not ready; the next one serves a restored backup', async () => {
   const { restore, ...beside } = await makeDamaged();
   const lines: { level: string; msg: string }[] = [];
-  const { url, poll } = await startService({
+  const damaged = await startService({
     beside,
     logTo: { write: (line) => lines.push(JSON.parse(line)) },
   });
+  const { url, poll } = damaged;
   const ready = async (of = url) => (await fetch(`${of}/readyz`)).status;
   const follow = async (poll: TestService['poll']) => {
     let answer = await poll('boss', 'since=1970-01-01');
@@ -60,6 +67,7 @@ test('a poll of damaged pages fails with 503, and the service is not ready; the 
     expect(await ready()).toBe(503);
   }
   expect(lines.filter(({ level, msg }) => level === 'error' && msg.includes('damaged'))).toHaveLength(1);
+  await damaged.stop();
   restore();
   const next = await startService({ beside });
   expect(await ready(next.url)).toBe(200);
