@@ -5,6 +5,7 @@ import { registerOrg } from './accounts/org.ts';
 import { registerToken } from './accounts/token.ts';
 import { registerUser } from './accounts/user.ts';
 import { registerBackup } from './backup.ts';
+import { registerConnections } from './connections.ts';
 import { registerConsumers } from './consumers/consumers.ts';
 import { type CommandContext, loadConfig } from './context.ts';
 import { registerDemo } from './demo.ts';
@@ -90,6 +91,7 @@ export function buildProgram(context: CommandContext): Command {
   registerUser(program, context);
   registerToken(program, context);
   registerLeads(program, context);
+  registerConnections(program, context);
   registerConsumers(program, context);
   registerSenders(program, context);
   registerHooks(program, context);
