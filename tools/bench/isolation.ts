@@ -5,9 +5,9 @@ import pg from 'pg';
 import { type Bench, type Dataset, makeDataset, measureStores, type Result, type Section } from './bench.ts';
 import { STORES } from './contestants.ts';
 import { companyId, leadOf, type Shape, userId, WHOLE_COMPANY } from './data.ts';
-import { type Answer, Others, send, serveWithSlices } from './others.ts';
+import { type Answer, type MeasuredInstance, Others, send, serveWithSlices } from './others.ts';
 import { atMost, millis } from './report.ts';
-import type { Instance } from './service.ts';
+import { type Home, type Instance, leadtap } from './service.ts';
 import { TARGETS } from './targets.ts';
 
 /** Company 0 sends the loads. Users of the next two poll meanwhile, those of the last two send leads. */
@@ -22,20 +22,24 @@ const SHAPE: Shape = {
   history: { leads: 20_000, intervalMs: 1000, companyOf: () => LOADED },
 };
 /** Each user asks for one list only: 60 requests are below its limit of 100 a minute. */
-const LISTS = {
-  consumers: '/automation/consumers',
-  senders: '/automation/senders',
-  'log of a consumer, 404': '/automation/consumers/none/log',
-  'log of a sender, 404': '/automation/senders/none/log',
-};
+const LISTS = [
+  { name: 'consumers', path: '/automation/consumers', status: 200 },
+  { name: 'senders', path: '/automation/senders', status: 200 },
+  { name: 'log of a consumer, 404', path: '/automation/consumers/none/log', status: 404 },
+  { name: 'log of a sender, 404', path: '/automation/senders/none/log', status: 404 },
+];
 const REQUESTS_OF_LIST = 60;
+/** More of a user are refused while these run or wait. */
+const LISTS_OF_USER = 10;
 /** They poll and send a lead with each token, so that the lists have rows. */
 const USERS_WITH_ROWS = 10;
 const TOKENS_OF_USER = 30;
 
-const REFUSED_USERS = [10, 11, 12, 13];
-/** In all, below 600 requests a minute. */
-const REFUSED_OF_USER = 225;
+/** Twice so many requests of a user are below 600 a minute, and all of them are kept: below 500 and 8 MiB of a user, and 16 MiB in all. */
+const REFUSED = [
+  { name: 'refused, then accepted', users: [10, 11, 12, 13], requests: 225, leads: 1 },
+  { name: 'refused, then accepted, 64 KiB', users: [34, 35, 36, 37], requests: 60, leads: 8 },
+];
 const UPLOADERS = { 'one user': [14], '4 users': [15, 16, 17, 18] };
 const UPLOADS_OF_USER = 8;
 /** 600 bodies are below 30,000 leads a minute. */
@@ -43,42 +47,57 @@ const LEADS_OF_BODY = 45;
 
 /** The users who ask for lists during a lock, from this number on. */
 const LOCKED_USERS = 20;
-const MAX_LOCKED_MS = 25_000;
 
 /** Requests of a user of the loaded company. */
 interface LoadClient {
   get(user: number, path: string): Promise<Answer>;
-  post(user: number, body: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  post(user: number, body: string): Promise<Answer>;
 }
 
 /** Each client sends one request after the other, until there is no further one. Counts the answers by status. */
 type CountAnswers = (clients: number, next: (client: number) => Promise<Answer> | undefined) => Promise<void>;
 type Load = (client: LoadClient, count: CountAnswers) => Promise<void>;
 
-/** Requests that are refused with 422, then corrected and sent again with the same key. */
-const refuseThenAccept: Load = async ({ post }, count) => {
-  // As large as a request that is compared with another one may be, with as many values as possible.
-  const bodyOf = (n: number, wrong: object) =>
-    JSON.stringify({
-      ...{ ...wrong, firstName: `First${n}`, lastName: `Last${n}`, email: `person-${n}@mail.example` },
+/** Requests for a branch that does not exist: they are refused and kept. Once it exists, the same bodies are accepted, and no row is left. */
+const refuseThenAccept =
+  (home: Home, { users, requests, leads }: (typeof REFUSED)[number]): Load =>
+  async ({ post }, count) => {
+    const branchId = `branch-of-${users[0]}`;
+    // 7 kB.
+    const leadWith = (n: number, index: number) => ({
+      ...{ branchId, firstName: `First${n}`, lastName: `Last${index}`, email: `person-${n}@mail.example` },
       images: Array.from({ length: 50 }, (_, image) => `https://images.example.com/${n}/${image}.jpg`),
       customFields: Object.fromEntries(
         Array.from({ length: 50 }, (_, field) => [`question${field}`, `word${n + field} `.repeat(9)]),
       ),
     });
-  for (const wrong of [{ unknownField: 'text' }, {}]) {
-    const sent = REFUSED_USERS.map(() => 0);
-    await count(REFUSED_USERS.length, (client) => {
-      const n = sent[client] ?? 0;
-      sent[client] = n + 1;
-      const user = REFUSED_USERS[client] ?? 0;
-      if (n >= REFUSED_OF_USER) return undefined;
-      return post(user, bodyOf(1000 * user + n, wrong), { 'idempotency-key': `enquiry-${n}` });
-    });
-  }
-  // What was kept of them is removed within about a second.
-  await pause(2500);
-};
+    const bodyOf = (n: number) =>
+      JSON.stringify(Array.from({ length: leads }, (_, index) => leadWith(n, index)));
+    const sendAll = async () => {
+      const sent = users.map(() => 0);
+      await count(users.length, (client) => {
+        const n = sent[client] ?? 0;
+        sent[client] = n + 1;
+        const user = users[client] ?? 0;
+        return n < requests ? post(user, bodyOf(1000 * user + n)) : undefined;
+      });
+    };
+    await sendAll();
+    const kept = await countKept(home);
+    if (kept !== users.length * requests) throw new Error(`${kept} refused requests are kept`);
+    const branches = [{ id: branchId, name: 'New', departments: [] }];
+    const company = { id: companyId(LOADED), name: 'Company 0', branches, users: [] };
+    await leadtap(home, ['org', 'apply', '-'], [JSON.stringify({ companies: [company] })]);
+    await sendAll();
+    // They are removed a second after they were accepted, in parts.
+    await pause(2500);
+  };
+
+async function countKept(home: Home): Promise<number> {
+  const argv = ['leads', 'refused', 'list', '--company', companyId(LOADED), '--json'];
+  const listed: readonly unknown[] = JSON.parse(await leadtap(home, argv));
+  return listed.length;
+}
 
 const listLoad =
   (user: number, path: string): Load =>
@@ -135,21 +154,42 @@ async function takeLock(dataset: Dataset, store: 'sqlite' | 'postgres'): Promise
   return () => client.end();
 }
 
-/** The longest poll, and the longest of the lists of several users, which begin at once. */
-async function measureLocked({ get, post }: LoadClient, dataset: Dataset, store: 'sqlite' | 'postgres') {
-  const poll = (user: number) => get(LOCKED_USERS + user, '/automation/new-leads?limit=1');
+/** The longest poll, and the longest of lists that begin at once: of several users, and of one with as many as it may have. */
+async function measureLocked(
+  { get, post }: LoadClient,
+  { readSliceMs }: MeasuredInstance,
+  dataset: Dataset,
+  store: 'sqlite' | 'postgres',
+) {
+  const expectStatus = async (expected: number, sent: Promise<Answer>) => {
+    const { status, ms } = await sent;
+    if (status !== expected) throw new Error(`${status} instead of ${expected} during a lock`);
+    return ms;
+  };
+  const poll = (user: number) => expectStatus(200, get(LOCKED_USERS + user, '/automation/new-leads?limit=1'));
+  const list = (user: number, n: number) => {
+    const { path, status } = LISTS[n % LISTS.length] ?? { path: '', status: 0 };
+    return expectStatus(status, get(LOCKED_USERS + user, path));
+  };
   const users = [0, 1, 2, 3, 4, 5, 6, 7];
+  const one = 8;
   // Each list has something to write first.
-  for (const user of users)
-    await Promise.all([poll(user), post(LOCKED_USERS + user, JSON.stringify(leadOf(user)))]);
+  for (const user of [...users, one])
+    await Promise.all([
+      poll(user),
+      expectStatus(201, post(LOCKED_USERS + user, JSON.stringify(leadOf(user)))),
+    ]);
   const unlock = await takeLock(dataset, store);
-  const polls = [await poll(8), await poll(9)];
-  const paths = Object.values(LISTS);
-  const lists = Promise.all(users.map((user) => get(LOCKED_USERS + user, paths[user % paths.length] ?? '')));
-  await Promise.race([lists, pause(MAX_LOCKED_MS, undefined, { ref: false })]);
-  await unlock();
-  const longest = (answers: readonly Answer[]) => Math.max(...answers.map(({ ms }) => ms));
-  return { pollMs: longest(polls), listMs: longest(await lists) };
+  try {
+    await readSliceMs();
+    const pollMs = Math.max(await poll(9), await poll(10));
+    const ofUsers = await Promise.all(users.map((user) => list(user, user)));
+    const ofOne = await Promise.all(Array.from({ length: LISTS_OF_USER }, (_, n) => list(one, n)));
+    const sliceMs = await readSliceMs();
+    return { pollMs, listMs: Math.max(...ofUsers), listOfOneMs: Math.max(...ofOne), sliceMs };
+  } finally {
+    await unlock();
+  }
 }
 
 async function measureStore(bench: Bench, dataset: Dataset, store: 'sqlite' | 'postgres') {
@@ -159,14 +199,14 @@ async function measureStore(bench: Bench, dataset: Dataset, store: 'sqlite' | 'p
   const tokenOf = (company: number, user: number) => dataset.tokens.get(userId(company, user)) ?? '';
   const client: LoadClient = {
     get: (user, path) => send(instance, tokenOf(LOADED, user), path),
-    post: (user, body, headers) => send(instance, tokenOf(LOADED, user), '/leads', body, headers),
+    post: (user, body) => send(instance, tokenOf(LOADED, user), '/leads', body),
   };
   const users = Array.from({ length: OTHER_USERS }, (_, user) => user);
   const tokensOf = (companies: readonly number[]) =>
     users.flatMap((user) => companies.map((company) => tokenOf(company, user)));
   const others = new Others(measured, tokensOf(POLLING), tokensOf(SENDING));
 
-  async function measureLoad(name: string, load: Load) {
+  async function measureLoad(name: string, expected: readonly number[], load: Load) {
     bench.progress(`isolation, ${store}: ${name}`);
     const before = await others.observe(pause(400 * seconds));
     const answers: Record<string, number> = {};
@@ -179,21 +219,32 @@ async function measureStore(bench: Bench, dataset: Dataset, store: 'sqlite' | 'p
       };
       await Promise.all(Array(clients).fill(undefined).map(run));
     };
-    return { name, before, during: await others.observe(load(client, count)), answers };
+    const during = await others.observe(load(client, count));
+    const unexpected = Object.keys(answers).filter((status) => !expected.includes(Number(status)));
+    if (unexpected.length > 0) throw new Error(`${name} was answered with ${unexpected}`);
+    return { name, before, during, answers };
   }
 
   await makeRows(instance, dataset.sqlite.folder);
   // Fills the caches.
   await others.observe(pause(600 * seconds));
-  const loads = [await measureLoad('refused, then accepted', refuseThenAccept)];
-  for (const [user, [name, path]] of Object.entries(LISTS).entries())
-    loads.push(await measureLoad(name, listLoad(user, path)));
+  const loads = [];
+  const left = [];
+  for (const refused of REFUSED) {
+    loads.push(await measureLoad(refused.name, [422, 201], refuseThenAccept(dataset[store], refused)));
+    left.push({ name: refused.name, rows: await countKept(dataset[store]) });
+  }
+  // Those that a user may not have at once are answered with 429.
+  for (const [user, { name, path, status }] of LISTS.entries())
+    loads.push(await measureLoad(name, [status, 429], listLoad(user, path)));
   for (const [name, uploaders] of Object.entries(UPLOADERS))
-    loads.push(await measureLoad(`large refused bodies of ${name}`, largeBodies(uploaders, seconds)));
+    loads.push(
+      await measureLoad(`large refused bodies of ${name}`, [422, 429], largeBodies(uploaders, seconds)),
+    );
   bench.progress(`isolation, ${store}: lists during a lock`);
-  const locked = await measureLocked(client, dataset, store);
+  const locked = await measureLocked(client, measured, dataset, store);
   await instance.stop();
-  return { store, loads, locked };
+  return { store, loads, left, locked };
 }
 
 async function measure(bench: Bench): Promise<Result> {
@@ -231,7 +282,7 @@ async function measure(bench: Bench): Promise<Result> {
         ),
       },
     ],
-    verdicts: figures.flatMap(({ store, loads, locked: { listMs, pollMs } }) => {
+    verdicts: figures.flatMap(({ store, loads, left, locked: { listMs, listOfOneMs, pollMs, sliceMs } }) => {
       const nameOf = (figure: string) => `isolation, ${store}, ${figure}`;
       return [
         ...loads.flatMap(({ name, before, during }) => [
@@ -242,7 +293,14 @@ async function measure(bench: Bench): Promise<Result> {
           atMost(0, during.polls.failed + during.posts.failed, nameOf(`${name}: failed requests of others`)),
           atMost(targets.sliceMs, during.sliceMs, nameOf(`${name}: longest slice, ms`)),
         ]),
+        ...left.map(({ name, rows }) => atMost(0, rows, nameOf(`${name}: kept requests that are left`))),
         atMost(targets.others, listMs / pollMs, nameOf('during a lock: lists, compared with polls')),
+        atMost(
+          targets.others,
+          listOfOneMs / pollMs,
+          nameOf(`during a lock: ${LISTS_OF_USER} lists of one user`),
+        ),
+        atMost(targets.sliceMs, sliceMs, nameOf('during a lock: longest slice, ms')),
       ];
     }),
     figures,

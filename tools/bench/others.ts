@@ -16,18 +16,12 @@ export interface Answer {
 const agent = new Agent({ keepAlive: true });
 
 /** One request; a body is JSON. */
-export function send(
-  { port }: Instance,
-  token: string,
-  path: string,
-  body?: string,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<Answer> {
+export function send({ port }: Instance, token: string, path: string, body?: string): Promise<Answer> {
   const begunAt = performance.now();
   const authorization = `Bearer ${token}`;
   const options = {
     ...{ agent, host: '127.0.0.1', port, path, method: body === undefined ? 'GET' : 'POST' },
-    headers: { ...headers, authorization, ...(body !== undefined && { 'content-type': 'application/json' }) },
+    headers: { authorization, ...(body !== undefined && { 'content-type': 'application/json' }) },
   };
   return new Promise((resolve, reject) => {
     const sent = request(options, (response) => {
