@@ -132,6 +132,7 @@ export type {
 } from './schemas.ts';
 export {
   CONSUMER_PROBLEMS,
+  type ConnectionsOfAll,
   type ConsumerCounts,
   type ConsumerProblem,
   type Diagnosis,

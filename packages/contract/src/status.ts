@@ -2,6 +2,7 @@
  * `/status.json` of the private address, which the operator's page shows and outside programs rely on. Times are ISO 8601 in UTC. Commands
  * in a fix are between backticks.
  */
+import type { Connections } from './connection-schemas.ts';
 import type { ProblemCode } from './problems.ts';
 import type { Consumer, HourCounts } from './schemas.ts';
 
@@ -350,7 +351,10 @@ export interface SystemFact {
   readonly isBad?: boolean;
 }
 
-export interface StatusJson extends Omit<ServiceFacts, 'refusals'>, Diagnosis {
+export type ConnectionsOfAll = Pick<Connections, 'since' | 'level' | 'message' | 'in' | 'out'>;
+
+/** With the connections of all companies, as `GET {base_url}/automation/connections` has those of one. */
+export interface StatusJson extends Omit<ServiceFacts, 'refusals'>, Diagnosis, ConnectionsOfAll {
   /** `good` or `note`, and the messages of all problems. */
   readonly summary: string;
   /** Null if they could not be read. */

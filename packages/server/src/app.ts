@@ -2,6 +2,7 @@
 import {
   CONSUMER_LOG_PATH,
   CONSUMERS_PATH,
+  type ConnectionsOfAll,
   HOOKS_PATH,
   LEADS_PATH,
   SENDER_LOG_PATH,
@@ -16,7 +17,7 @@ import { AttemptRecorder } from './attempts/recorder.ts';
 import { type Config, describeDatabase, hookHostsOf, serviceUrl } from './config.ts';
 import { createConnectionEndpoints } from './connections/endpoint.ts';
 import { ConnectionRecorder } from './connections/recorder.ts';
-import { DEFAULT_SILENT_AFTER_MS, type ReportSources } from './connections/report.ts';
+import { DEFAULT_SILENT_AFTER_MS, type ReportSources, readReport } from './connections/report.ts';
 import { ConsumerRecorder } from './consumers/recorder.ts';
 import { createFindEndpoint } from './find/endpoint.ts';
 import { createDelivery, type DeliveryOptions, MAX_SOCKETS } from './hooks/deliver.ts';
@@ -35,8 +36,8 @@ import { createIntakeEndpoint } from './intake/endpoint.ts';
 import { RefusedLeadRecorder } from './intake/refused-leads.ts';
 import { SenderRecorder } from './intake/sender-recorder.ts';
 import { createUnidentifiedRecorder } from './intake/unidentified.ts';
-import { type Clock, systemClock } from './lib/clock.ts';
-import { waitFor } from './lib/timeout.ts';
+import { type Clock, systemClock, toIso } from './lib/clock.ts';
+import { waitFor, withTimeout } from './lib/timeout.ts';
 import { VERSION } from './lib/version.ts';
 import { openLimiters } from './limits/open-limiters.ts';
 import { engineOf, openStore } from './open-store.ts';
@@ -53,7 +54,7 @@ import { Alerts } from './status/alerts.ts';
 import { createConsumersEndpoint } from './status/consumers-endpoint.ts';
 import { InstanceMemory } from './status/instance.ts';
 import { createConsumerLogEndpoint, createSenderLogEndpoint } from './status/log-endpoints.ts';
-import { createStatusReader, type StatusTimeouts } from './status/read-status.ts';
+import { createStatusReader, STATUS_TIMEOUTS, type StatusTimeouts } from './status/read-status.ts';
 import { createSendersEndpoint } from './status/senders-endpoint.ts';
 import type { Store } from './store/store.ts';
 import { createUuid } from './store/uuids.ts';
@@ -313,7 +314,10 @@ export async function compose(
   });
   // The status page leads to `/docs`: it is also at the private address, where it names the public one.
   const privateTable = [
-    ...privateEndpoints({ metrics, readStatus, invocation }),
+    ...privateEndpoints({
+      ...{ metrics, readStatus, invocation },
+      readConnections: () => readAllConnections(reports, timeouts, logger),
+    }),
     ...docsEndpoints({ version: VERSION, hasIntake: config.intake }),
   ];
   const privateSite = { logger, publicUrl: serviceUrl(config) };
@@ -357,6 +361,28 @@ export async function compose(
       await store.close();
     },
   };
+}
+
+/** Of all companies, for the operator: within the time of a part of the status page. */
+async function readAllConnections(
+  reports: ReportSources,
+  { readMs }: StatusTimeouts = STATUS_TIMEOUTS,
+  logger: Logger,
+): Promise<ConnectionsOfAll> {
+  try {
+    const {
+      since,
+      level,
+      message,
+      in: ins,
+      out,
+    } = await withTimeout(readMs, readReport(reports, { hasDoor: true }));
+    return { since, level, message, in: ins, out };
+  } catch (err) {
+    logger.error({ err }, 'the connections could not be read for the status page');
+    const since = toIso(reports.clock());
+    return { since, level: 'error', message: 'The connections could not be read.', in: [], out: [] };
+  }
 }
 
 const inTurn = (first: PollRecorder, second: PollRecorder): PollRecorder => ({

@@ -1,5 +1,5 @@
 /** `/status.json`: the facts, and in words what the status page shows of them. */
-import type { StatusJson, SystemFact } from '@leadtap/contract';
+import type { ConnectionsOfAll, StatusJson, SystemFact } from '@leadtap/contract';
 import { formatBytes, formatCount } from '../lib/formats.ts';
 import { toConsumerJson } from './consumer-states.ts';
 import type { ConsumersStatus, Refusal, SenderStatus, StatusReport } from './report.ts';
@@ -10,8 +10,12 @@ import { stateOf } from './senders-endpoint.ts';
 import { agoOf, fixOf, nameOf } from './sentences.ts';
 
 /** Commands begin as the person began. */
-export const toStatusJson = (report: StatusReport, invocation: string): string =>
-  JSON.stringify(toObject(report), (key, value: unknown) =>
+export const toStatusJson = (
+  report: StatusReport,
+  connections: ConnectionsOfAll,
+  invocation: string,
+): string =>
+  JSON.stringify(toObject(report, connections), (key, value: unknown) =>
     TEXTS.has(key) && typeof value === 'string'
       ? value.replaceAll('`leadtap ', () => `\`${invocation} `)
       : value,
@@ -20,8 +24,9 @@ export const toStatusJson = (report: StatusReport, invocation: string): string =
 /** The fields with commands. */
 const TEXTS: ReadonlySet<string> = new Set(['fix', 'hint', 'text']);
 
-const toObject = (report: StatusReport): StatusJson => ({
+const toObject = (report: StatusReport, connections: ConnectionsOfAll): StatusJson => ({
   ...report,
+  ...connections,
   problems: report.problems.map(({ subjects: _, hasMoreSubjects: __, ...problem }) => problem),
   consumers: report.consumers && {
     ...report.consumers,

@@ -168,6 +168,7 @@ describe('the recorder', () => {
     const page = {
       since: -1e15,
       readAt: NOW,
+      limit: 100,
       isFull: false,
       scope: { level: 'COMPANY', companyId: 'acme' } as const,
       leads: { count: 0, first: undefined, last: undefined, createdAt: [] },

@@ -80,7 +80,7 @@ describe('/status.json', () => {
     expect(Object.keys(report)).toEqual([
       ...['generatedAt', 'healthy', 'summary', 'good', 'note', 'problems', 'version', 'startedAt'],
       ...['errors', 'untrustedProxy', 'database', 'leads', 'backup', 'redis', 'disk', 'consumers'],
-      ...['senders', 'hooks', 'hookHosts', 'refusals', 'system'],
+      ...['senders', 'hooks', 'hookHosts', 'refusals', 'since', 'level', 'message', 'in', 'out', 'system'],
     ]);
     expect(report.version).toBe(VERSION);
     expect(report.healthy).toBe(true);

@@ -27,7 +27,8 @@ export type Given = Partial<ConnectionFacts> & { readonly is?: Partial<Connectio
 export function factsOf(connection: Connection, { is, ...facts }: Given): ConnectionFacts {
   return {
     connection: { ...connection, ...is },
-    ...{ user: undefined, isKeyAccepted: true, hasKeys: true, host: null, stoppedBy: null, nextTryAt: null },
+    ...{ user: undefined, lastStamp: 0, isKeyAccepted: true, hasKeys: true },
+    ...{ host: null, origin: null, stoppedBy: null, nextTryAt: null },
     ...{ leads: 0, updated: 0, waiting: 0, waitingSince: null, olderOwed: 0 },
     ...{ missed: { ...NONE }, held: 0, heldWhy: [], lost: [], longestPauseMs: null, hours: [] },
     ...facts,

@@ -88,6 +88,7 @@ export class ModelStore implements PollStore {
         changes: from < this.#logStart ? undefined : this.#log.slice(from),
       };
     },
+    findHistory: async () => [],
     readLeads: async ({ scope, since = 0, limit }) => {
       this.#assertUp();
       if (this.failingReads > 0) {
