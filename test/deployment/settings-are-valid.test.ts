@@ -46,9 +46,9 @@ describe('compose.yaml', () => {
   });
 
   test('every variable of .env reaches the instances', () => {
-    const dotEnv = { ...COMPOSE_SECRETS, LEADTAP_INTAKE: 'urls', LEADTAP_STALE_AFTER: '15m' };
-    const { acceptsUrlTokens, staleAfterMs } = configOf(composeEnvironment(leadtap, dotEnv));
-    expect({ acceptsUrlTokens, staleAfterMs }).toEqual({ acceptsUrlTokens: true, staleAfterMs: 900_000 });
+    const dotEnv = { ...COMPOSE_SECRETS, LEADTAP_INTAKE: 'urls', LEADTAP_SILENT_AFTER: '15m' };
+    const { acceptsUrlTokens, silentAfterMs } = configOf(composeEnvironment(leadtap, dotEnv));
+    expect({ acceptsUrlTokens, silentAfterMs }).toEqual({ acceptsUrlTokens: true, silentAfterMs: 900_000 });
   });
 
   test.each(Object.keys(COMPOSE_SECRETS))(

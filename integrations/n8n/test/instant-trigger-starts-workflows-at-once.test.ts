@@ -81,7 +81,7 @@ describe('an active workflow', () => {
   });
 
   it('is deactivated at once while it pauses, with the timing of n8n', async () => {
-    const service = await startService({ env: { LEADTAP_MAX_WAITING: '0' } });
+    const service = await startService({ env: { LEADTAP_MAX_LONG_POLLS: '0' } });
     const credential = { baseUrl: service.url, accessToken: await service.token('boss') };
     let pauses = 0;
     const sleep: Timing['sleep'] = (ms, signal) => {
@@ -124,7 +124,7 @@ describe('an active workflow', () => {
   });
 
   it('polls a service that does not wait every 2 minutes', async () => {
-    const service = await startService({ env: { LEADTAP_MAX_WAITING: '0' } });
+    const service = await startService({ env: { LEADTAP_MAX_LONG_POLLS: '0' } });
     const { sleeps, timing } = ownTiming();
     const { workflow } = await workflowOf(service, { timing });
     await workflow.activate();

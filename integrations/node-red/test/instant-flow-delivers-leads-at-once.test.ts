@@ -130,7 +130,7 @@ it('errors are shown, retried with growing pauses, and end when the service is b
 });
 
 it('a service that does not wait is polled every 2 minutes', async () => {
-  const service = await startService({ env: { LEADTAP_MAX_WAITING: '0' } });
+  const service = await startService({ env: { LEADTAP_MAX_LONG_POLLS: '0' } });
   const flow = await startFlow(service);
   await eventually(() => expect(flow.pauses.length).toBeGreaterThan(3));
   expect(new Set(flow.pauses.slice(1))).toEqual(new Set([120_000]));

@@ -137,7 +137,7 @@ it('poll() with waitS gives the lead that ends the wait, and says whether the se
 });
 
 it('a service in which too many requests wait is polled as usual', async () => {
-  const service = await startService({ env: { LEADTAP_MAX_WAITING: '0' } });
+  const service = await startService({ env: { LEADTAP_MAX_LONG_POLLS: '0' } });
   const page = await poll({ ...(await connection(service)), since: '2020-01-01', waitS: 50 });
   expect(page).toMatchObject({ leads: [], isWaitApplied: false });
 });

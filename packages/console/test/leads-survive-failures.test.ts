@@ -243,7 +243,7 @@ describe('while they are shown', () => {
   });
 
   it('polls a service that does not hold requests', async () => {
-    const service = await startService({ env: { LEADTAP_MAX_WAITING: '0' } });
+    const service = await startService({ env: { LEADTAP_MAX_LONG_POLLS: '0' } });
     await service.add({ fields: { firstName: 'Kept' } });
     const page = await openPage(service.url);
     await page.clock.install();

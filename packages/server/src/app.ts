@@ -108,7 +108,7 @@ export async function compose(
 ): Promise<Service> {
   const { clock = systemClock, open = openStore, limits = openLimiters } = options;
   const { invocation = 'leadtap', statusTimeouts: timeouts } = options;
-  const { basePath, publicUrl, trustProxy, staleAfterMs } = config;
+  const { basePath, publicUrl, trustProxy, silentAfterMs: staleAfterMs } = config;
 
   // What requests use.
   const keys = await loadSigningKeys(config.signingKey);
@@ -201,7 +201,7 @@ export async function compose(
       limiter: limiters.users,
       observer: metrics,
       recorder: recorder ? inTurn(recorder, connections) : connections,
-      maxWaiting: heldPollLimit(config.maxWaiting, maxConnections),
+      maxWaiting: heldPollLimit(config.maxLongPolls, maxConnections),
       schedule: options.schedule,
       stopSignal: stop.signal,
     },

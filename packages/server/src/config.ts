@@ -39,7 +39,7 @@ export interface Config {
     | { readonly jwks: JwksLocation; readonly issuer: string; readonly audience: string }
     | undefined;
   /** Requests that may wait for a lead. */
-  readonly maxWaiting: number;
+  readonly maxLongPolls: number;
   readonly metricsAddress: HostAndPort | 'off';
   /** Serve the web console. */
   readonly console: boolean;
@@ -60,7 +60,7 @@ export interface Config {
   /** Where messages about problems are sent. A secret. */
   readonly alertUrl: string | undefined;
   /** Default: 1.5 times the usual interval of each consumer. */
-  readonly staleAfterMs: number | undefined;
+  readonly silentAfterMs: number | undefined;
   readonly autoMigrate: boolean;
   readonly logLevel: LogLevel;
 }
@@ -85,7 +85,7 @@ export function parseConfig(sources: ConfigSources): Config {
     trustProxy: settings.read(VARIABLES.trustProxy),
     signingKey: readSigningKey(settings, defaultKeyFile(database, sources.cwd)),
     externalTokens: readExternalTokens(settings),
-    maxWaiting: settings.read(VARIABLES.maxWaiting),
+    maxLongPolls: settings.read(VARIABLES.maxLongPolls),
     metricsAddress: settings.read(VARIABLES.metricsAddress),
     console: settings.read(VARIABLES.console),
     intake: intake !== 'off',
@@ -96,7 +96,7 @@ export function parseConfig(sources: ConfigSources): Config {
     hooks: settings.read(VARIABLES.hooks),
     hookHosts: settings.readOptional(VARIABLES.hookHosts) ?? [],
     alertUrl: settings.readOptional(VARIABLES.alertUrl),
-    staleAfterMs: settings.readOptional(VARIABLES.staleAfter),
+    silentAfterMs: settings.readOptional(VARIABLES.silentAfter),
     autoMigrate: settings.read(VARIABLES.autoMigrate),
     logLevel: settings.read(VARIABLES.logLevel),
   };

@@ -182,7 +182,7 @@ export async function reportSourcesOf(
   const keys = await loadSigningKeys(config.signingKey, { create: false }).catch(() => undefined);
   return {
     ...{ connections: store.connections, clock, timeZone: config.timeZone ?? 'UTC' },
-    silentAfterMs: config.staleAfterMs ?? DEFAULT_SILENT_AFTER_MS,
+    silentAfterMs: config.silentAfterMs ?? DEFAULT_SILENT_AFTER_MS,
     acceptedKeys: keys ? acceptedKeysOf(keys, config.externalTokens) : [''],
     stoppedBy: createStopCheck(hookHostsOf(config)),
   };

@@ -92,8 +92,8 @@ export const VARIABLES = {
     parse: values.parseText,
     meaning: 'The `aud` that tokens of the identity provider must have.',
   },
-  maxWaiting: {
-    name: 'LEADTAP_MAX_WAITING',
+  maxLongPolls: {
+    name: 'LEADTAP_MAX_LONG_POLLS',
     default: '20000',
     parse: values.parseMaxWaiting,
     meaning:
@@ -160,11 +160,11 @@ export const VARIABLES = {
     meaning:
       'Messages about problems of the status page are sent here: an address of ntfy, Slack, Mattermost, Teams, or any other that accepts a text. It is a secret.',
   },
-  staleAfter: {
-    name: 'LEADTAP_STALE_AFTER',
+  silentAfter: {
+    name: 'LEADTAP_SILENT_AFTER',
     parse: values.parseDuration,
     meaning:
-      'A token that has not polled for this long, such as `15m`, counts as stopped (`stale`). Without it: 1.5 times the usual interval of each token.',
+      'A connection from which nothing was heard for this long, such as `30m`, is silent, if that is more than three times its usual pause. Default: 15 minutes.',
   },
   autoMigrate: {
     name: 'LEADTAP_AUTO_MIGRATE',

@@ -74,7 +74,7 @@ export function addStatusMetrics(registry: Registry, options: StatusMetricsOptio
   if (!options.hasConsumers) return;
   gauge(
     'leadtap_consumers',
-    'Tokens that poll, and webhook subscriptions that send leads. stale: has not polled for 1.5 times its usual interval, or for LEADTAP_STALE_AFTER, or is disabled. The same on every instance.',
+    'Tokens that poll, and webhook subscriptions that send leads. stale: has not polled for 1.5 times its usual interval, or for LEADTAP_SILENT_AFTER, or is disabled. The same on every instance.',
     ['state'],
     (metric, report) => {
       for (const state of ['active', 'stale'] as const)

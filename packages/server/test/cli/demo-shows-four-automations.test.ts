@@ -10,7 +10,7 @@ import { terminal } from './terminal.ts';
 /** Settings of an operator that would hide automations, or send what is made up. */
 const OPERATOR = {
   ...{ LEADTAP_HOOKS: 'off', LEADTAP_CONSUMERS: 'off', LEADTAP_INTAKE: 'off', LEADTAP_KEEP_REFUSED: 'off' },
-  ...{ LEADTAP_STALE_AFTER: '1d', LEADTAP_HOOK_HOSTS: 'http://127.0.0.1:9999' },
+  ...{ LEADTAP_SILENT_AFTER: '1d', LEADTAP_HOOK_HOSTS: 'http://127.0.0.1:9999' },
 };
 
 async function startDemo() {

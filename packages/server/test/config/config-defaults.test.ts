@@ -15,7 +15,7 @@ test('an empty environment gives a configuration that works on one machine', () 
     trustProxy: false,
     signingKey: { file: resolve(cwd, 'data/signing.key') },
     externalTokens: undefined,
-    maxWaiting: 20_000,
+    maxLongPolls: 20_000,
     metricsAddress: { host: '127.0.0.1', port: 9464 },
     console: true,
     intake: true,
@@ -25,7 +25,7 @@ test('an empty environment gives a configuration that works on one machine', () 
     consumers: true,
     hooks: true,
     hookHosts: [],
-    staleAfterMs: undefined,
+    silentAfterMs: undefined,
     autoMigrate: true,
     logLevel: 'info',
   });

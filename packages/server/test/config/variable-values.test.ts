@@ -166,28 +166,28 @@ describe('LEADTAP_TIME_ZONE', () => {
   );
 });
 
-describe('LEADTAP_STALE_AFTER', () => {
+describe('LEADTAP_SILENT_AFTER', () => {
   test.each([
     ['90s', 90_000],
     ['15m', 900_000],
     ['2h', 7_200_000],
     ['1d', 86_400_000],
-  ])('%s', (text, ms) => expect(configOf({ LEADTAP_STALE_AFTER: text }).staleAfterMs).toBe(ms));
+  ])('%s', (text, ms) => expect(configOf({ LEADTAP_SILENT_AFTER: text }).silentAfterMs).toBe(ms));
 
   test.each(['15', '0m', 'soon', '-5m', '1.5h'])('%s is refused', (text) =>
-    expect(problemsOf({ LEADTAP_STALE_AFTER: text })[0]?.fix).toBe('Write 90s, 15m, 2h or 1d.'),
+    expect(problemsOf({ LEADTAP_SILENT_AFTER: text })[0]?.fix).toBe('Write 90s, 15m, 2h or 1d.'),
   );
 });
 
-describe('LEADTAP_MAX_WAITING', () => {
+describe('LEADTAP_MAX_LONG_POLLS', () => {
   test.each([
     ['0', 0],
     ['20000', 20_000],
     ['1000000', 1_000_000],
-  ])('%s', (text, count) => expect(configOf({ LEADTAP_MAX_WAITING: text }).maxWaiting).toBe(count));
+  ])('%s', (text, count) => expect(configOf({ LEADTAP_MAX_LONG_POLLS: text }).maxLongPolls).toBe(count));
 
   test.each(['-1', '1.5', '1e3', '1000001', 'many', 'off'])('%s is refused', (text) =>
-    expect(problemsOf({ LEADTAP_MAX_WAITING: text })).toHaveLength(1),
+    expect(problemsOf({ LEADTAP_MAX_LONG_POLLS: text })).toHaveLength(1),
   );
 });
 

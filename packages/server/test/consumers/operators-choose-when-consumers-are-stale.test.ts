@@ -4,9 +4,9 @@ import { startService } from '../../../testing/harness/service.ts';
 import { terminal } from '../cli/terminal.ts';
 import { client, iso } from './support/consumers.ts';
 
-it('LEADTAP_STALE_AFTER counts for the metrics, the status page and the command alike', async () => {
+it('LEADTAP_SILENT_AFTER counts for the metrics, the status page and the command alike', async () => {
   const clock = manualClock();
-  const env = { LEADTAP_STALE_AFTER: '15m' };
+  const env = { LEADTAP_SILENT_AFTER: '15m' };
   const service = await startService({ clock, env });
   const { poll } = await client(service, 'boss', 'a');
   for (let count = 0; count < 11; count += 1) {

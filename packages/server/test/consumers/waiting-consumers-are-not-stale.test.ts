@@ -43,7 +43,7 @@ it('a consumer whose client disconnects while it waits has confirmed what it ask
 });
 
 it('a consumer whose poll finds no free place is not recorded as one that waits', async () => {
-  const service = await startService({ env: { LEADTAP_MAX_WAITING: '0' } });
+  const service = await startService({ env: { LEADTAP_MAX_LONG_POLLS: '0' } });
   const { poll, position } = await client(service, 'boss', 'n8n');
   const answer = await poll(`since=${iso(Date.now())}`, { headers: { prefer: 'wait=50' } });
   expect(await answer.json()).toEqual([]);

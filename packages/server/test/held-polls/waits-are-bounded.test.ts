@@ -9,9 +9,9 @@ import { HeldPolls } from '../../src/poll/held-polls.ts';
 import type { Change } from '../../src/poll/store.ts';
 import { appliedOf, idsOf, startWaitingService, type WaitingService } from './support/held-polls-service.ts';
 
-describe('beyond LEADTAP_MAX_WAITING', () => {
+describe('beyond LEADTAP_MAX_LONG_POLLS', () => {
   it('a request is answered at once, until a place is free', async () => {
-    const service = await startWaitingService({ env: { LEADTAP_MAX_WAITING: '2' } });
+    const service = await startWaitingService({ env: { LEADTAP_MAX_LONG_POLLS: '2' } });
     const { wait, untilWaiting, add } = service;
     const abort = new AbortController();
     const first = wait('boss', 'since=2026-01-01', { signal: abort.signal });
@@ -32,7 +32,7 @@ describe('beyond LEADTAP_MAX_WAITING', () => {
   });
 
   it('leads that are there are sent as ever', async () => {
-    const { wait, add } = await startWaitingService({ env: { LEADTAP_MAX_WAITING: '0' } });
+    const { wait, add } = await startWaitingService({ env: { LEADTAP_MAX_LONG_POLLS: '0' } });
     await add({ id: 'there' });
     expect(await idsOf(await wait('boss'))).toEqual(['there']);
     const empty = await wait('rival');
@@ -69,7 +69,7 @@ describe('the places are shared', () => {
   });
 
   it('one company has at most four times the places that are free', async () => {
-    const service = await startWaitingService({ env: { LEADTAP_MAX_WAITING: '10' } });
+    const service = await startWaitingService({ env: { LEADTAP_MAX_LONG_POLLS: '10' } });
     expect(await fill(service, 'boss')).toBe(8);
     expect(await fill(service, 'north-lead')).toBe(0);
     expect(await fill(service, 'rival')).toBe(2);
@@ -112,7 +112,7 @@ describe('waiting requests and the limit of connections', () => {
   });
 
   it('without waiting, the connection stays open', async () => {
-    const { wait } = await startWaitingService({ env: { LEADTAP_MAX_WAITING: '0' } });
+    const { wait } = await startWaitingService({ env: { LEADTAP_MAX_LONG_POLLS: '0' } });
     expect((await wait('boss')).headers.get('connection')).toBe('keep-alive');
   });
 });

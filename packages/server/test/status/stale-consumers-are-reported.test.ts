@@ -69,7 +69,7 @@ describe('consumers', () => {
 
   it('are said to have polled within the time that the operator has chosen', async () => {
     const clock = manualClock();
-    const service = await startService({ clock, env: { LEADTAP_STALE_AFTER: '1h' } });
+    const service = await startService({ clock, env: { LEADTAP_SILENT_AFTER: '1h' } });
     const poll = await addClient(service, 'boss', 'token-1', 'first');
     await pollOften(service, clock.advance, poll);
     clock.advance(20 * 60_000);

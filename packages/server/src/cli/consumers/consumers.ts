@@ -45,7 +45,7 @@ confirmed; WAITING is the number of later leads that it may see. Positions are a
 state of its webhook subscription and the time of the last event; \`leadtap hooks list\` has more. A consumer with the
 state subscribed has a webhook subscription and has not polled yet. One that is stuck polls from the same place again and
 again: it has received leads and does not confirm them (state active in --json, with isStuck).
-A consumer is stale when it has not polled for 1.5 times its usual interval, or for LEADTAP_STALE_AFTER, and as long as leads wait
+A consumer is stale when it has not polled for 1.5 times its usual interval, or for LEADTAP_SILENT_AFTER, and as long as leads wait
 for it. Fewer than three polls, or less than ten minutes of them, make no consumer stale, unless leads wait for more than a day
 after three polls. Time in which the service was unavailable makes none stale. With a
 time, such as --stale 15m, all consumers are listed that have not polled for so long. For a consumer with a webhook
@@ -99,7 +99,7 @@ const listConsumers = (context: CommandContext, options: ConsumersOptions): Prom
     requireConsumers(config);
     if (companyId !== undefined) await findCompany(store, companyId);
     const now = context.clock();
-    const { staleAfterMs } = config;
+    const { silentAfterMs: staleAfterMs } = config;
     const isListed = (listed: ListedConsumer): boolean => {
       if (stale === undefined) return true;
       return stale === true

@@ -19,7 +19,7 @@ export async function readReport(
   { clock, signal }: CommandContext,
   instance: StatusJson | undefined,
 ): Promise<StatusReport> {
-  const { database, staleAfterMs } = config;
+  const { database, silentAfterMs: staleAfterMs } = config;
   const { file, backupTimes } = engineOf(database);
   const opening = { clock, signal, timeouts: COMMAND_TIMEOUTS };
   const store = await openStore({ ...config, autoMigrate: false }, opening);
