@@ -210,6 +210,11 @@ export function* forgetReasons(
 ): SqlTask<void> {
   const condition = `${isIn('company_id', '$1')} AND at < leadtap.from_ms($2) AND reason IS NOT NULL`;
   yield* query(`UPDATE leadtap.attempts SET reason = NULL WHERE ${condition}`, [companyIds, before]);
+  yield* query(
+    `UPDATE leadtap.activity SET reason = NULL WHERE first_at < leadtap.from_ms($2) AND reason IS NOT NULL AND connection IN (
+       SELECT c.id FROM leadtap.connections AS c WHERE ${isIn('c.company_id', '$1')})`,
+    [companyIds, before],
+  );
 }
 
 const SHORT: TaskOptions = { timeout: 'short' };
