@@ -95,7 +95,7 @@ export class ClaimSender {
       accepted = { createdAt: through, status, scopes: scopesAfter(scopes, { after, through, scope }) };
       results.add(due, { accepted, end: { kind: 'sending' } }, durationMs);
       // So that no more leads are sent again after a crash while the database is slow.
-      await results.waitForBatch();
+      await results.waitForSlowBatch();
     }
   }
 

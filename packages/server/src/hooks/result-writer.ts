@@ -47,7 +47,7 @@ export class ResultWriter {
   /** Of claims that go on: with what was stored since they began. */
   readonly #hours = new WeakMap<DueHook, string>();
   #writing: Promise<void> | undefined;
-  #batch: Promise<void> | undefined;
+  #batch: { readonly begunAt: number; readonly stored: Promise<void> } | undefined;
 
   /** `onStored`: a hook is to be examined again after so long. */
   constructor(options: ResultWriterOptions, outage: Outage, onStored: (checkInMs: number) => void) {
@@ -66,9 +66,9 @@ export class ResultWriter {
     this.#writing ??= this.#write();
   }
 
-  /** Until the batch that is being stored, if there is one, is stored or has failed. */
-  async waitForBatch(): Promise<void> {
-    await this.#batch;
+  /** While the database is slow: until the batch that is being stored is stored or has failed. */
+  async waitForSlowBatch(): Promise<void> {
+    if (this.#batch && performance.now() - this.#batch.begunAt > BATCH_MS) await this.#batch.stored;
   }
 
   /** Until all results are stored or have failed. */
@@ -82,8 +82,9 @@ export class ResultWriter {
       await new Promise((resolve) => setTimeout(resolve, BATCH_MS));
       const batch = [...this.#results.values()];
       this.#results.clear();
-      this.#batch = this.#store(batch).catch((error: unknown) => this.#outage.begin(error));
-      await this.#batch;
+      const stored = this.#store(batch).catch((error: unknown) => this.#outage.begin(error));
+      this.#batch = { begunAt: performance.now(), stored };
+      await stored;
       this.#batch = undefined;
     }
     this.#writing = undefined;

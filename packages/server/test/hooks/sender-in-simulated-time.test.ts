@@ -382,6 +382,22 @@ describe('leads', () => {
     expect(sim.posts).toHaveLength(stopped);
   });
 
+  it('do not wait while positions are stored in time', async () => {
+    const sim = simulateSender();
+    sim.add('a', 'acme', { send: 'lead' });
+    sim.addBacklog('acme', 1000);
+    const settle = sim.store.settle.getMockImplementation();
+    sim.store.settle.mockImplementation(async (settled) => {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return (await settle?.(settled)) ?? 0;
+    });
+    answerAfter(10, sim);
+    await sim.start();
+    const sent = sim.posts.length;
+    await sim.advance(1000);
+    expect(sim.posts.length - sent).toBe(100);
+  });
+
   it('are sent although their claim came late, in a claim that begins then', async () => {
     const sim = simulateSender();
     sim.add('a', 'acme', { send: 'lead' });
