@@ -23,7 +23,7 @@ const SHOTS: readonly Shot[] = [
   {
     name: 'console-overview',
     screen: 'desktop',
-    show: (page) => page.locator('.consumer').first().waitFor(),
+    show: (page) => page.locator('.connection').first().waitFor(),
   },
   {
     name: 'console-overview-log',
@@ -31,7 +31,7 @@ const SHOTS: readonly Shot[] = [
     show: async (page) => {
       await page.getByRole('link', { name: 'Web form', exact: true }).click();
       await page.getByRole('button', { name: '422' }).click();
-      await page.getByText('What to do', { exact: true }).waitFor();
+      await page.locator('.log dl').getByText('What to do', { exact: true }).waitFor();
     },
   },
   {
@@ -39,7 +39,7 @@ const SHOTS: readonly Shot[] = [
     screen: 'desktop',
     show: async (page) => {
       await openLeads(page);
-      await page.locator('.who-has .chip').first().waitFor();
+      await page.locator('.fates li').first().waitFor();
     },
   },
   { name: 'console-leads', screen: 'phone', show: openLeads },

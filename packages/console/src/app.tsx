@@ -1,14 +1,14 @@
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { AccountMenu } from './account-menu.tsx';
-import { unseenCount } from './attention.ts';
+import { newCount } from './attention.ts';
 import { Connect } from './connect/connect.tsx';
+import { isLogOpen, Log } from './connections/log.tsx';
 import { DROP } from './empty-state.tsx';
 import { Explore } from './explore/explore.tsx';
 import { focusMain } from './focus.ts';
 import { LeadsTab } from './leads/leads-tab.tsx';
 import { isPaused } from './leads/pause.ts';
-import { isLogOpen, Log } from './log/log.tsx';
 import { Overview } from './overview/overview.tsx';
 import { hrefOf, isPhone, place } from './router.ts';
 import { session } from './session.ts';
@@ -80,7 +80,7 @@ export function App(): JSX.Element {
 
 /** A component of its own, so that a count does not render the page again. */
 function Title({ tab }: { readonly tab: string }): null {
-  const count = unseenCount.value > 0 ? `(${unseenCount.value}) ` : '';
+  const count = newCount.value > 0 ? `(${newCount.value}) ` : '';
   document.title = `${count}${isPaused.value ? 'Paused · ' : ''}${tab} · Leadtap`;
   return null;
 }

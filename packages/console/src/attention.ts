@@ -19,14 +19,14 @@ document.addEventListener('visibilitychange', () => {
 });
 
 /** For title and icon, which are all that is visible of a tab in the background. */
-export const unseenCount = computed(() => {
+export const newCount = computed(() => {
   if (isPaused.value) return hiddenCount.value;
   return isHidden.value ? Math.max(0, arrivedCount.value - seenCount.value) : 0;
 });
 
 const icon = document.querySelector<HTMLLinkElement>('link[rel="icon"]');
 const plainIcon = icon?.getAttribute('href') ?? '';
-const badgeText = computed(() => (unseenCount.value > 9 ? '9+' : String(unseenCount.value || '')));
+const badgeText = computed(() => (newCount.value > 9 ? '9+' : String(newCount.value || '')));
 effect(() => {
   const badge = `<circle cx='16' cy='16' r='8' fill='#c0301f'/><text x='16' y='20.2' fill='#fff' font-family='sans-serif' font-weight='700' font-size='${badgeText.value.length > 1 ? 10 : 12}' text-anchor='middle'>${badgeText.value}</text></svg>`;
   icon?.setAttribute(
@@ -89,7 +89,7 @@ addEventListener('pagehide', () => notification?.close());
 
 /** How many, not who: others may see the screen, and systems keep what was shown. */
 function notify(): void {
-  const count = unseenCount.value;
+  const count = newCount.value;
   const [newest] = leads.value;
   notification?.close();
   try {
@@ -119,7 +119,7 @@ function announce(): void {
   timer = undefined;
   if (isPaused.value || arrivedCount.value <= announcedCount) return;
   announcedCount = arrivedCount.value;
-  const isNotified = isNotifying.value && unseenCount.value > 0;
+  const isNotified = isNotifying.value && newCount.value > 0;
   if (isSounding.value) playTone();
   if (isNotified) notify();
   if (isSounding.value || isNotified) announcedAt = performance.now();

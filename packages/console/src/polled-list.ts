@@ -3,7 +3,7 @@
  * sent only while a part of the page shows the list and the page is visible.
  */
 import type { LeadtapError } from '@leadtap/client';
-import { effect, type Signal, signal, untracked } from '@preact/signals';
+import { computed, effect, type Signal, signal, untracked } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { feedState, reportContact } from './feed.ts';
 import { baseUrl, lastLimits, observedFetch, toConnectionError, toResponseError } from './service.ts';
@@ -13,8 +13,6 @@ export type ListState<Body> =
   | { readonly kind: 'loading' }
   /** `readAt`: when the service answered, in milliseconds since 1970 by the clock of the visitor. */
   | ({ readonly kind: 'listed'; readonly readAt: number } & Body)
-  /** The service has no such list. */
-  | { readonly kind: 'not-recorded' }
   | { readonly kind: 'failed'; readonly error: LeadtapError };
 
 export interface PolledList<Body> {
@@ -37,6 +35,8 @@ export function createPolledList<Body extends object>(
   /** With another path, the list begins anew. Empty: there is none. */
   pathOf: () => string,
   isBody: (body: unknown) => body is Body,
+  /** With another query, the list is requested at once, and stays until then. */
+  queryOf: () => string = () => '',
 ): PolledList<Body> {
   const list = signal<ListState<Body>>({ kind: 'loading' });
   const delay = signal<LeadtapError | 'limit' | undefined>(undefined);
@@ -45,22 +45,35 @@ export function createPolledList<Body extends object>(
   let request: AbortController | undefined;
   let requestedAt = 0;
   let notBefore = 0;
+  /** Ticks without a request: keys that are held open many leads in a second. */
+  let rest = 0;
+  let lastPath = '';
 
   function checkNow(): void {
     requestedAt = 0;
     void tick();
   }
 
-  // The list belongs to the token.
-  effect(() => {
-    session.value;
-    pathOf();
+  function abort(): void {
     request?.abort();
     request = undefined;
     requestedAt = 0;
+  }
+
+  // The list belongs to the token.
+  const path = computed(pathOf);
+  effect(() => {
+    session.value;
+    rest = path.value && lastPath ? 1 : 0;
+    lastPath = path.value;
+    abort();
     notBefore = 0;
     list.value = { kind: 'loading' };
     delay.value = undefined;
+  });
+  effect(() => {
+    queryOf();
+    abort();
   });
 
   function subscribe(ms: number): () => void {
@@ -78,9 +91,11 @@ export function createPolledList<Body extends object>(
 
   async function tick(): Promise<void> {
     const token = session.peek()?.token;
-    const { kind } = list.peek();
-    const path = untracked(pathOf);
-    if (!token || !path || request || document.hidden || (kind !== 'loading' && kind !== 'listed')) return;
+    if (!token || !lastPath || request || document.hidden || list.peek().kind === 'failed') return;
+    if (rest > 0) {
+      rest -= 1;
+      return;
+    }
     const now = Date.now();
     const intervalMs = Math.min(...[...intervals].map(({ ms }) => ms));
     if (now < notBefore || now < requestedAt + Math.max(intervalMs, delay.peek() ? RETRY_MS : 0)) return;
@@ -93,7 +108,7 @@ export function createPolledList<Body extends object>(
     const own = new AbortController();
     request = own;
     try {
-      const response = await observedFetch(`${baseUrl}${path}`, {
+      const response = await observedFetch(`${baseUrl}${lastPath}${untracked(queryOf)}`, {
         headers: { authorization: `Bearer ${token}` },
         cache: 'no-store',
         signal: own.signal,
@@ -119,8 +134,7 @@ export function createPolledList<Body extends object>(
 
   function fail(error: LeadtapError): void {
     reportContact(error);
-    if (error.code === 'no-such-resource') list.value = { kind: 'not-recorded' };
-    else if (error.isTransient) {
+    if (error.isTransient) {
       delay.value = error;
       notBefore = Date.now() + (error.retryAfterMs ?? 0);
     } else list.value = { kind: 'failed', error };

@@ -1,11 +1,8 @@
-import type { Consumer } from '@leadtap/contract';
 import type { JSX } from 'preact';
 import { clock, now } from './clock.ts';
-import { consumerList } from './consumers/consumer-list.ts';
-import { ConsumerName } from './consumers/consumer-row.tsx';
 import { type FeedState, retryNow } from './feed.ts';
 import { Problem } from './problem.tsx';
-import { formatDuration, formatWait, Time } from './time.tsx';
+import { formatWait, Time } from './time.tsx';
 
 export type Retrying = Extract<FeedState, { kind: 'retrying' }>;
 
@@ -29,7 +26,6 @@ export function RetryNotice({ state }: { readonly state: Retrying }): JSX.Elemen
           </span>
         )}
         <span>{leftMs <= 0 ? 'Trying again…' : `Continues by itself in ${formatWait(leftMs)}.`}</span>
-        {isLimited(state) && <MostFrequent />}
         {!isLimited(state) && (
           <button type="button" onClick={retryNow}>
             Try now
@@ -39,20 +35,3 @@ export function RetryNotice({ state }: { readonly state: Retrying }): JSX.Elemen
     </div>
   );
 }
-
-/** Who probably uses the limit, as far as the page knows it from before. */
-function MostFrequent(): JSX.Element | null {
-  const list = consumerList.value;
-  const [first] = list.kind === 'listed' ? list.consumers.filter(hasInterval).sort(byInterval) : [];
-  if (!first) return null;
-  return (
-    <span>
-      <ConsumerName consumer={first} /> polls most often, every {formatDuration(first.usualIntervalS * 1000)}.
-    </span>
-  );
-}
-
-type IntervalConsumer = Consumer & { readonly usualIntervalS: number };
-const hasInterval = (consumer: Consumer): consumer is IntervalConsumer =>
-  consumer.state === 'active' && consumer.usualIntervalS !== null;
-const byInterval = (a: IntervalConsumer, b: IntervalConsumer): number => a.usualIntervalS - b.usualIntervalS;

@@ -16,7 +16,7 @@ export interface Limits {
 /** The limits as of the last request with an answer. They count all requests of the user, also those of other programs. */
 export const lastLimits = signal<Limits | undefined>(undefined);
 
-/** On every request of this page: it is then not recorded as a consumer, which would look stopped when the page is closed. */
+/** On every request of this page: it then makes no connection, which would be silent when the page is closed. */
 export const OWN_HEADERS: Readonly<Record<string, string>> = { [CLIENT_HEADER]: CONSOLE_CLIENT };
 
 let sentCount = 0;

@@ -13,7 +13,7 @@ interface StatusLineProps {
 }
 
 /** Whether leads arrive in this page. */
-export function Connection(): JSX.Element {
+export function FeedNote(): JSX.Element {
   const state = feedState.value;
   const isStill = isPaused.value && state.kind === 'live';
   return (
@@ -44,7 +44,7 @@ export function StatusLine({ tab, isCovered }: StatusLineProps): JSX.Element {
   return (
     <section class="status-line" aria-label="Connection" inert={isCovered}>
       <p>
-        <Connection />
+        <FeedNote />
         {isPaused.value && !isStopped && <span class="new-leads">{hiddenCount} new</span>}
         {newest && (
           <span class="last-lead">

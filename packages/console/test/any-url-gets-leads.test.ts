@@ -13,6 +13,7 @@ import { startService, type TestService } from '../../testing/harness/service.ts
 import { tempFolder } from '../../testing/harness/temp-folder.ts';
 import { findOnPath, findProgram } from '../../testing/servers/find-program.ts';
 import { NODE_VERIFICATION, PYTHON_VERIFICATION } from '../src/connect/programs.ts';
+import { answerConnections, connections, iso, wayOut } from './support/connections.ts';
 import { openTab, type TabOptions } from './support/open-tab.ts';
 
 const PYTHON = findProgram({
@@ -65,58 +66,36 @@ const subscribe = async (page: Page, url: string): Promise<void> => {
 const box = (page: Page) => page.getByRole('region', { name: 'Does it work?' });
 
 describe('any URL', () => {
-  it('is subscribed, gets a test lead that is seen to arrive, and is unsubscribed', async () => {
+  it('is connected, gets a test lead that is seen to arrive, and shows its secret once', async () => {
     const { origin, url, received } = await startReceiver();
     const service = await startService({ env: { LEADTAP_HOOK_HOSTS: origin } });
-    const page = await openAnyUrl(service);
-    await page.getByText('Paste an address, then').waitFor();
+    const { hostname, host } = new URL(url);
+    const webhook = { kind: 'webhook', host, lastAt: null } as const;
+    const hook = wayOut(hostname, 'unknown', 'new connection', webhook);
+    const sent = { level: 'good', message: '1 sent', lastAt: iso(0) } as const;
+    const page = await openAnyUrl(service, {
+      prepare: (opened) =>
+        answerConnections(opened, () =>
+          connections('unknown', 'One.', { out: [received.length > 0 ? { ...hook, ...sent } : hook] }),
+        ),
+    });
+    await page.getByRole('button', { name: 'Check now' }).waitFor();
     await expectEveryLook(page);
     await subscribe(page, url);
     await page.getByText('Connected.').waitFor();
     const secret = await page.locator('.secret code').first().innerText();
     expect(secret).toMatch(/^whsec_/);
-    await box(page).getByText(new URL(url).host).first().waitFor();
+    await box(page).getByText(host).first().waitFor();
     expect(await page.locator('.first-poll.seen').count()).toBe(0);
     await page.getByRole('button', { name: 'Send a test lead' }).click();
-    await page.getByText(/got it/).waitFor();
+    await expect.poll(() => received.length).toBe(1);
+    await page.getByRole('button', { name: 'Check now' }).click();
     await page.locator('.first-poll.seen').waitFor();
     await page.getByText('Check the signature').click();
     await page.getByText('timingSafeEqual(it, own)').waitFor();
     await page.getByText('hmac.compare_digest').waitFor();
     await expectEveryLook(page);
-    expect(received).toHaveLength(1);
     expect(JSON.parse(received[0]?.body ?? '')).toMatchObject({ firstName: 'Test', lastName: 'Lead' });
-    // Its secret is not shown again.
-    await page.getByRole('link', { name: '← All platforms' }).click();
-    await page.getByRole('link', { name: 'Any URL' }).click();
-    await box(page).getByRole('button', { name: 'More' }).click();
-    await box(page).getByRole('button', { name: 'Unsubscribe' }).click();
-    await box(page).getByRole('button', { name: 'Really unsubscribe?' }).click();
-    await page.getByText('Paste an address, then').waitFor();
-    expect(await service.store.hooks.list({ limit: 10, now: Date.now() })).toEqual([]);
-  });
-
-  it('of another token of the user is unsubscribed here, too, and renamed with its own token alone', async () => {
-    const { origin, url } = await startReceiver();
-    const service = await startService({ env: { LEADTAP_HOOK_HOSTS: origin } });
-    const response = await fetch(`${service.url}/automation/hooks`, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${await service.token('boss', { tokenId: 'other', expiresInMs: MONTH_MS })}`,
-        'content-type': 'application/json',
-      },
-      body: JSON.stringify({ url, send: 'lead', name: 'CRM' }),
-    });
-    expect(response.status).toBe(201);
-    const page = await openAnyUrl(service);
-    const row = box(page).getByRole('listitem').filter({ hasText: 'CRM' });
-    await row.getByRole('button', { name: 'More' }).click();
-    await row.getByRole('button', { name: 'Unsubscribe' }).click();
-    expect(await row.getByRole('button', { name: 'Rename' }).count()).toBe(0);
-    await expectEveryLook(page);
-    await row.getByRole('button', { name: 'Really unsubscribe?' }).click();
-    await row.waitFor({ state: 'detached' });
-    expect(await service.store.hooks.list({ limit: 10, now: Date.now() })).toEqual([]);
   });
 
   it('says why an address is refused, and what to do', async () => {

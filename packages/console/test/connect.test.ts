@@ -6,18 +6,25 @@ import type { Download, Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { expectAccessible, expectEveryLook } from '../../testing/browser/accessibility.ts';
 import { findOverflow } from '../../testing/browser/page.ts';
-import { startService, type TestService } from '../../testing/harness/service.ts';
+import { startService } from '../../testing/harness/service.ts';
 import { shareService } from '../../testing/harness/shared-service.ts';
 import { DOWNLOADS } from '../downloads.ts';
 import { addressOf, MAKE_APP_FILE, type Platform, platforms } from '../src/connect/platforms.ts';
 import { ARCHIVES, VERSION } from './support/archives.ts';
-import { addAutomation, countConsumersRequests, isConsumersRequest } from './support/automation.ts';
+import { letTimersFire } from './support/automation.ts';
+import {
+  answerConnections,
+  connections,
+  countRequests,
+  isListRequest,
+  wayOut,
+} from './support/connections.ts';
 import { openTab, type TabOptions } from './support/open-tab.ts';
 
 const PLATFORMS = platforms({ ...addressOf('https://leads.example.com'), hasHooks: true, version: VERSION });
 
 /** Those that are shown at first: of the webhook, of the installation, and of the first way. */
-const PASTE = { text: 'Paste it here, and choose Subscribe.' };
+const PASTE = { text: 'Paste it here, and choose Connect.' };
 
 const stepsOf = ({ webhook, setup, ways }: Platform) => [
   ...(webhook ? [...webhook.before, PASTE, ...webhook.after] : []),
@@ -287,96 +294,63 @@ describe('Connect', () => {
 describe('whether it works', () => {
   const box = (page: Page) => page.getByRole('region', { name: 'Does it work?' });
   const isGreen = async (page: Page) => (await page.locator('.first-poll.seen').count()) === 1;
-  const checkNow = async (page: Page) => {
-    const checked = page.waitForResponse(isConsumersRequest);
-    await page.getByRole('button', { name: 'Check now' }).click();
-    await checked;
-  };
-  const openWatching = async (service: TestService, options?: TabOptions) => {
-    const page = await openTab(service, 'Connect', options);
+  const MAKE = wayOut('Make', 'good', '3 sent');
+
+  /** The page of n8n, of a service with these ways out. */
+  const openWatching = async (out: readonly ReturnType<typeof wayOut>[], options?: TabOptions) => {
+    const service = await startService({ env: { LEADTAP_BASE_PATH: '/api' } });
+    const prepare = (opened: Page) =>
+      answerConnections(opened, () => connections('good', 'All.', { out: [...out] }));
+    const page = await openTab(service, 'Connect', { prepare, ...options });
     await page.getByRole('link', { name: 'n8n' }).click();
     await box(page).waitFor();
     return page;
   };
+  const checkNow = async (page: Page) => {
+    const checked = page.waitForResponse(isListRequest);
+    await page.getByRole('button', { name: 'Check now' }).click();
+    await checked;
+  };
 
-  it('turns green for the token of the platform alone, and shows the others as the service describes them', async () => {
-    const service = await startService({ env: { LEADTAP_BASE_PATH: '/api' } });
-    const make = await addAutomation(service, 'Make');
-    const n8n = await addAutomation(service, 'n8n');
-    await make.poll();
-    const page = await openWatching(service);
+  it('a row appears, which turns green for the connection of the platform alone, and red if it is', async () => {
+    const out = [MAKE];
+    const page = await openWatching(out);
     await box(page).getByRole('listitem').getByText('Make').waitFor();
-    // The page follows the leads, and so does a second window of the console.
-    const other = await openTab(service, 'Leads');
-    const ownRequests = [page, other].map((tab) =>
-      tab.waitForRequest((request) => request.headers()['prefer'] !== undefined),
-    );
-    await service.add({ fields: { firstName: 'Ada' } });
-    await Promise.all(ownRequests);
-    expect(await make.poll()).toBe(200);
-    await checkNow(page);
     await box(page).getByText('the first poll with a token named “n8n”…').waitFor();
     expect(await isGreen(page)).toBe(false);
     await expectEveryLook(page);
-    expect(await n8n.poll('limit=0')).toBe(400);
+    out.push(wayOut('N8N', 'error', 'refused with 400'));
     await checkNow(page);
-    await box(page)
-      .getByText(/refused.*400/)
-      .waitFor();
+    await box(page).getByText('refused with 400').waitFor();
     expect(await isGreen(page)).toBe(false);
-    expect(await n8n.poll()).toBe(200);
+    out[1] = wayOut('N8N', 'unknown', 'new connection: asked once', { state: 'new' });
     await checkNow(page);
     await page.locator('.first-poll.seen').waitFor();
-    await box(page).getByText('Other automations of this user').waitFor();
+    await box(page).getByText('new connection: asked once').waitFor();
+    await box(page).getByText('Other automations').waitFor();
     await expectEveryLook(page);
   });
 
-  it('lets the visitor choose the one that is meant', async () => {
-    const service = await startService();
-    const [old, current] = [
-      await addAutomation(service, 'n8n', 'token-1'),
-      await addAutomation(service, 'n8n', 'token-2'),
-    ];
-    await old.poll();
-    await current.poll();
-    const page = await openWatching(service);
-    await page.getByText('Several have this name: choose below which one is meant.').waitFor();
-    expect(await isGreen(page)).toBe(false);
-    await page.getByLabel('n8n is').selectOption('n8n (token-2)');
-    await page.locator('.first-poll.seen').waitFor();
-  });
-
-  it('says so when the platform has got the token of the console', async () => {
-    const service = await startService();
-    const { authorization, poll } = await addAutomation(service, 'n8n');
-    const page = await openWatching(service, { token: authorization.replace('Bearer ', '') });
-    await poll();
-    await checkNow(page);
-    await page.getByText('with the token of this console').waitFor();
-  });
-
-  it('says that it cannot know, where the service does not record who polls', async () => {
-    const service = await startService({ env: { LEADTAP_CONSUMERS: 'off' } });
-    const page = await openWatching(service);
-    await page.getByText('This service does not record who polls').waitFor();
+  it('a webhook that was sent nothing yet is not green', async () => {
+    const page = await openWatching([wayOut('n8n', 'unknown', 'new connection', { lastAt: null })]);
+    await box(page).getByText('new connection').waitFor();
     expect(await isGreen(page)).toBe(false);
   });
 
   it('sends no request after the visitor has left the page', async () => {
-    const service = await startService();
-    const page = await openWatching(service);
+    const page = await openWatching([]);
     await page.getByRole('link', { name: '← All platforms' }).click();
-    const count = countConsumersRequests(page);
-    await page.clock.install();
-    await page.clock.runFor(30_000);
+    const count = countRequests(page, isListRequest);
+    await page.clock.setFixedTime(Date.now() + 60_000);
+    await letTimersFire(page);
     expect(count()).toBe(0);
   });
 
   it('is watched for ten minutes, until the visitor wants more', async () => {
-    const service = await startService();
-    const { poll } = await addAutomation(service, 'n8n');
-    await poll();
-    const page = await openTab(service, 'Connect');
+    const page = await openWatching([wayOut('n8n', 'good', '1 sent')]);
+    await page.locator('.first-poll.seen').waitFor();
+    // Timers that began before are not moved.
+    await page.getByRole('link', { name: '← All platforms' }).click();
     await page.clock.install();
     await page.getByRole('link', { name: 'n8n' }).click();
     await page.locator('.first-poll.seen').waitFor();
@@ -384,7 +358,7 @@ describe('whether it works', () => {
     await page.getByText('This page has stopped watching.').waitFor();
     expect(await isGreen(page)).toBe(false);
     await expectAccessible(page);
-    const count = countConsumersRequests(page);
+    const count = countRequests(page, isListRequest);
     await page.clock.runFor(60_000);
     expect(count()).toBe(0);
     await page.getByRole('button', { name: 'Watch again' }).click();
@@ -399,22 +373,14 @@ describe('whether it works', () => {
     await page.getByText('Not checked now: few requests are left this hour').waitFor();
   });
 
-  it('is not known with a token that does not work', async () => {
-    const service = await startService();
-    const page = await openWatching(service, { user: 'starter' });
-    await page.getByText('This page cannot watch: its token does not work.').waitFor();
-    expect(await page.locator('.first-poll .problem').innerText()).toContain('professional-plan-required');
-  });
-
   it('is watched again after the service was unreachable', async () => {
-    const service = await startService();
-    const { poll } = await addAutomation(service, 'n8n');
-    const page = await openWatching(service);
-    await page.context().setOffline(true);
+    const page = await openWatching([]);
+    await page.route('**/automation/connections', (route) => route.abort());
     await page.getByRole('button', { name: 'Check now' }).click();
     await page.getByText('The service cannot be reached. It is checked again.').waitFor();
-    await page.context().setOffline(false);
-    await poll();
+    await answerConnections(page, () =>
+      connections('good', 'All.', { out: [wayOut('n8n', 'good', '1 sent')] }),
+    );
     await checkNow(page);
     await page.locator('.first-poll.seen').waitFor();
   });

@@ -3,7 +3,7 @@ import { describe, it } from 'vitest';
 import { openPage } from '../../testing/browser/page.ts';
 import { untilHeld } from '../../testing/harness/held-polls.ts';
 import { startService } from '../../testing/harness/service.ts';
-import { addAutomation } from './support/automation.ts';
+import { answerLog, iso } from './support/connections.ts';
 import { openTab } from './support/open-tab.ts';
 
 const browser = 'firefox';
@@ -50,29 +50,22 @@ describe('the main paths in Firefox', () => {
     await page.getByText(service.url).first().waitFor();
   });
 
-  it('the log of an automation unfolds to the leads that it got', async () => {
+  it('the log of a connection unfolds', async () => {
     const service = await startService();
-    const [at = 0] = await service.add({ fields: { firstName: 'Femke', lastName: 'Moreau' } });
-    const { poll } = await addAutomation(service, 'Zapier');
-    await poll(`since=${new Date(at - 1).toISOString()}`);
-    const page = await openTab(service, 'Leads', { browser });
-    await page.getByRole('button', { name: /^Zapier/ }).click();
-    await page.getByRole('link', { name: 'Zapier' }).click();
-    const line = page.getByRole('button', { name: /1 lead$/, expanded: true });
-    await line.waitFor();
-    await page.getByRole('main').getByRole('link', { name: 'Femke Moreau' }).waitFor();
-    await line.click();
-    await page.getByRole('button', { name: /1 lead$/, expanded: false }).waitFor();
-    await page.goBack();
-    await page.getByRole('heading', { name: 'Femke Moreau' }).waitFor();
+    const page = await openTab(service, 'Overview', { browser });
+    const at = iso(Date.now());
+    const facts = { status: 401, code: 'token-expired', leads: 0, leadIds: [], durationMs: 4, reason: null };
+    const texts = { nextTryAt: null, fields: [], message: '401 the token has expired', fix: null };
+    const entry = { at, firstAt: at, times: 1, kind: 'refused', ...facts, ...texts } as const;
+    await answerLog(page, () => ({ name: 'CRM', log: [entry] }));
+    await page.evaluate(`location.hash = '#overview/crm'`);
+    await page.getByRole('heading', { name: 'CRM' }).waitFor();
+    await page.getByRole('button', { name: '401' }).click();
+    await page.getByText('token-expired').waitFor();
   });
 
-  it('the status page shows consumers', async () => {
-    const service = await startService();
-    await service.add({});
-    await service.poll('boss');
-    await service.service.recorder?.flush();
-    const page = await openPage(service.statusUrl, { browser });
-    await page.getByRole('region', { name: 'Leads out' }).getByRole('listitem').first().waitFor();
+  it('the status page has all of its parts', async () => {
+    const page = await openPage((await startService()).statusUrl, { browser });
+    await page.getByRole('region', { name: 'System' }).waitFor();
   });
 });

@@ -12,10 +12,7 @@ it.each([
 ])(
   'with less than %s of the hour left, the page waits between two requests for leads',
   async (_part, left, seconds) => {
-    const service = await startService({
-      env: { LEADTAP_CONSUMERS: 'off' },
-      limits: { userPolicies: HOUR },
-    });
+    const service = await startService({ limits: { userPolicies: HOUR } });
     await leaveRequests(service, 'boss', left);
     const page = await openPage(service.url);
     // The clock of the page stands, so that only the test decides how much time passes.

@@ -103,11 +103,11 @@ describe('the list', () => {
   });
 
   it('updates the ages of rows in sight only, and lays out no others', async () => {
-    // Who polls is not requested again, there are fewer leads than a page, and no held request is answered: nothing sets the clock of the page.
-    const service = await startService({ env: { LEADTAP_CONSUMERS: 'off' } });
+    // Who has it is not answered, there are fewer leads than a page, and no held request is answered: nothing sets the clock of the page.
+    const service = await startService();
     await service.add(...many(99));
     const page = await openPage(service.url);
-    await page.route('**/automation/consumers', () => undefined);
+    await page.route('**/automation/connections*', () => undefined);
     await page.route('**/automation/new-leads*', (route) =>
       route.request().headers()['prefer'] === undefined ? route.continue() : undefined,
     );

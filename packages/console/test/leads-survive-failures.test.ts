@@ -6,7 +6,6 @@ import { openPage } from '../../testing/browser/page.ts';
 import { beforeQuestion } from '../../testing/harness/before-question.ts';
 import { untilHeld } from '../../testing/harness/held-polls.ts';
 import { leaveRequests, startService, type TestService } from '../../testing/harness/service.ts';
-import { addAutomation } from './support/automation.ts';
 import { openTab, showTab } from './support/open-tab.ts';
 
 const ENDPOINT = '**/automation/new-leads*';
@@ -141,16 +140,11 @@ describe('while they are shown', () => {
     const userPolicies = [{ name: 'minute', quota: 100, windowS: 3600 }];
     const service = await startService({ limits: { clock: () => now, userPolicies } });
     await service.add({ fields: { firstName: 'Kept' } });
-    const automation = await addAutomation(service, 'n8n');
-    const [intervalMs, lastPollAt] = [4000, Date.now()];
-    for (const polls of [2, 1, 0])
-      await automation.recordPoll({ lastPollAt: lastPollAt - polls * intervalMs });
     const page = await openPage(service.url);
     await page.clock.install();
     await page.evaluate(`location.hash = '#token=${await service.token('boss')}'`);
     await showTab(page, 'Leads');
     await page.locator('.lead-row').waitFor();
-    await page.getByRole('region', { name: 'Who has it' }).getByText('n8n').waitFor();
     await untilHeld(service);
     await leaveRequests(service, 'boss', 0);
     await service.add({ fields: { firstName: 'Second' } });
@@ -160,7 +154,6 @@ describe('while they are shown', () => {
       return page.getByText(/Continues by itself in \d+ min\./).isVisible();
     };
     await expect.poll(isCounting).toBe(true);
-    await page.getByText('n8n polls most often, every 4 s.').waitFor();
     const minutes = async () => Number(/in (\d+) min/.exec(await page.locator('.retry').innerText())?.[1]);
     const before = await minutes();
     await page.clock.fastForward('03:00');

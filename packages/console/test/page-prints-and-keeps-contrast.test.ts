@@ -1,15 +1,16 @@
 import { expect, it } from 'vitest';
 import { startService } from '../../testing/harness/service.ts';
-import { addAutomation } from './support/automation.ts';
-import { openTab } from './support/open-tab.ts';
+import { answerLead } from './support/connections.ts';
+import { openTab, showTab } from './support/open-tab.ts';
 
 it('prints the whole list, or the whole lead that is open alone, and shows the current tab and status colours in forced colours', async () => {
   const service = await startService();
   await service.add(
     ...Array.from({ length: 80 }, (_, index) => ({ fields: { firstName: `Lead ${index}` } })),
   );
-  await addAutomation(service, 'n8n').then(({ poll }) => poll());
-  const page = await openTab(service, 'Leads', { screen: 'phone' });
+  const page = await openTab(service, 'Overview', { screen: 'phone' });
+  await answerLead(page, () => [{ id: 'n8n', name: 'n8n', state: 'waiting', at: null, why: null }]);
+  await showTab(page, 'Leads');
   await page.locator('.lead-row').first().waitFor();
   await page.emulateMedia({ media: 'print' });
   const hidden = `[...document.querySelectorAll('#app, main, .split, .list-side, .list, .rows, .detail')]
@@ -21,12 +22,12 @@ it('prints the whole list, or the whole lead that is open alone, and shows the c
 
   await page.emulateMedia({ media: 'screen' });
   await page.setViewportSize({ width: 1280, height: 800 });
-  await page.locator('.chip').waitFor();
+  await page.locator('.fates').waitFor();
   await page.emulateMedia({ media: 'print' });
   expect(await page.evaluate(hidden)).toEqual([]);
   expect(await page.locator('.list-side').isVisible()).toBe(false);
   expect(await page.locator('.copy-menu').isVisible()).toBe(false);
-  expect((await page.locator('.chip').innerText()).trim()).toBe('n8n ✓');
+  expect((await page.locator('.fates').innerText()).trim()).toBe('n8n waiting');
 
   await page.emulateMedia({ media: 'screen', forcedColors: 'active' });
   const border = (selector: string) =>

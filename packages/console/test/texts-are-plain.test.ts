@@ -12,7 +12,7 @@ const BUILT = new URL('../../server/dist/console/console/', import.meta.url);
 describe('texts', () => {
   it('have no words of the API where a person reads them', () => {
     const built = readdirSync(BUILT)
-      .filter((name) => /^(index|rows|status|texts)-.*\.js(on)?$/.test(name))
+      .filter((name) => /^(index|row|status|texts)-.*\.js(on)?$/.test(name))
       .map((name) => readFileSync(new URL(name, BUILT), 'utf8'));
     expect(built).toHaveLength(4);
     expect(built.join().match(/\b2xx|refused with|trigger id|`detail` names/gi)).toBeNull();

@@ -5,7 +5,7 @@ const REPORT_POLICY_VIOLATIONS = `addEventListener('securitypolicyviolation', (e
   console.error('Content-Security-Policy: ' + event.effectiveDirective + ' refused ' + (event.blockedURI || event.sample)))`;
 
 /** Responses with an error status from these paths are states that the page shows, and so is a failed request. */
-const ENDPOINT = /\/(automation\/(new-leads|(consumers|senders)(\/[^/]+\/log)?)|leads)(\?|$)/;
+const ENDPOINT = /\/(automation\/(new-leads|connections(\/[^?]+)?)|leads)(\?|$)/;
 /** Chromium's message for what is reported here with the address. */
 const FAILED_RESPONSE = /^Failed to load resource/;
 /** The page itself, or its end, cancelled the request. */

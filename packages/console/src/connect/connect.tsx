@@ -192,7 +192,7 @@ function PlatformSteps({ tile, guide }: PlatformStepsProps): JSX.Element {
         <ol class="steps" start={webhook.before.length + 1}>
           <li>
             <p>
-              Paste it here, and choose <b>Subscribe</b>.
+              Paste it here, and choose <b>Connect</b>.
               {!session.value && ' For that, this page needs a token: see above.'}
             </p>
             {session.value && <HookForm name={name} label={webhook.label} />}

@@ -1,19 +1,68 @@
-import { MAX_HOOK_NAME_LENGTH } from '@leadtap/contract';
-import { useSignal } from '@preact/signals';
+/** Connects an address: webhooks that get the leads themselves, with the token of this page. */
+import type { LeadtapError } from '@leadtap/client';
+import { HOOKS_PATH, MAX_HOOK_NAME_LENGTH, type SubscribedHook } from '@leadtap/contract';
+import { effect, signal, useSignal } from '@preact/signals';
 import type { JSX, TargetedEvent } from 'preact';
 import { useId } from 'preact/hooks';
+import { write } from '../ask.ts';
 import { expiryOf } from '../claims.ts';
 import { now } from '../clock.ts';
+import { checkNow } from '../connections/list.ts';
 import { Problem } from '../problem.tsx';
+import { toLeadtapError } from '../service.ts';
 import { session } from '../session.ts';
 import { CopyButton, shellWord, Text } from '../text.tsx';
 import { formatDay, formatRelative } from '../time.tsx';
 import { guides } from './guides.ts';
 import { Snippet } from './snippet.tsx';
-import { type Subscription, subscribe, subscription } from './subscriptions.ts';
+
+type Subscription =
+  | { readonly kind: 'sending' }
+  | { readonly kind: 'failed'; readonly error: LeadtapError }
+  /** `isNew`: false if the address was connected before. */
+  | {
+      readonly kind: 'done';
+      readonly label: string;
+      readonly secret: string;
+      readonly isNew: boolean;
+    };
+
+/** Of the page that was opened last, which has this name. */
+export const subscription = signal<({ readonly name: string } & Subscription) | undefined>(undefined);
+
+// The secret belongs to the token.
+effect(() => {
+  session.value;
+  subscription.value = undefined;
+});
+
+/** `name`: of the page; `label`: what the visitor calls the webhook. */
+async function subscribe(name: string, url: string, label: string): Promise<void> {
+  const owner = session.peek();
+  if (!owner || subscription.peek()?.kind === 'sending') return;
+  subscription.value = { name, kind: 'sending' };
+  const result = await post({ url, send: 'lead', name: label });
+  if (session.peek() !== owner) return;
+  subscription.value = { name, ...result };
+  checkNow();
+}
+
+async function post(request: {
+  readonly name: string;
+  readonly url: string;
+  readonly send: 'lead';
+}): Promise<Subscription> {
+  try {
+    const { status, body = {} } = await write<SubscribedHook>('POST', HOOKS_PATH, request, 'secret');
+    const { name, secret = '' } = body;
+    return { kind: 'done', label: name ?? request.name, secret, isNew: status === 201 };
+  } catch (thrown) {
+    return { kind: 'failed', error: toLeadtapError(thrown) };
+  }
+}
 
 interface HookFormProps {
-  /** Of the page: its consumer is the webhook that is subscribed here. */
+  /** Of the page. */
   readonly name: string;
   /** What the address is called there. */
   readonly label: string;
@@ -21,7 +70,7 @@ interface HookFormProps {
   readonly isPrimary?: boolean;
 }
 
-/** Subscribes an address: from then on each new lead is sent to it. */
+/** Connects an address: from then on each new lead is sent to it. */
 export function HookForm({ name, label, isPrimary = false }: HookFormProps): JSX.Element {
   const id = useId();
   const url = useSignal('');
@@ -68,7 +117,7 @@ export function HookForm({ name, label, isPrimary = false }: HookFormProps): JSX
           class={isPrimary ? 'primary' : undefined}
           aria-disabled={state?.kind === 'sending'}
         >
-          {state?.kind === 'sending' ? 'Subscribing…' : 'Subscribe'}
+          {state?.kind === 'sending' ? 'Connecting…' : 'Connect'}
         </button>
         <p id={`${id}-about`} class="faint">
           New leads from now on, each in a request of its own: the body is the lead. Each is sent until the
@@ -86,7 +135,7 @@ const hostOf = (url: string): string => {
   return URL.canParse(trimmed) ? new URL(trimmed).hostname : '';
 };
 
-/** A subscription ends with its token. If that is soon, the operator makes one with a token of its own. */
+/** A webhook ends with its token. If that is soon, the operator makes one with a token of its own. */
 function Lifetime({ url }: { readonly url: string }): JSX.Element | null {
   const { expiresAt, userId = 'ID' } = session.value?.claims ?? {};
   if (expiresAt === undefined) return null;
@@ -118,13 +167,12 @@ function Result({ state }: { readonly state: Subscription | undefined }): JSX.El
           )}
         </>
       )}
-      {state?.kind === 'subscribed' && <Secret state={state} />}
+      {state?.kind === 'done' && <Secret {...state} />}
     </div>
   );
 }
 
-function Secret({ state }: { readonly state: Subscription & { readonly kind: 'subscribed' } }): JSX.Element {
-  const { hook, isNew } = state;
+function Secret({ secret, isNew }: Extract<Subscription, { kind: 'done' }>): JSX.Element {
   const { verification } = guides.value ?? {};
   return (
     <div class="secret">
@@ -133,7 +181,7 @@ function Secret({ state }: { readonly state: Subscription & { readonly kind: 'su
         only now. A platform needs none; a program of yours checks with it that a request is of Leadtap.
       </p>
       <p>
-        <code>{hook.secret}</code> <CopyButton text={() => hook.secret}>Copy secret</CopyButton>
+        <code>{secret}</code> <CopyButton text={() => secret}>Copy secret</CopyButton>
       </p>
       {verification && (
         <details>

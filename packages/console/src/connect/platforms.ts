@@ -26,7 +26,7 @@ export interface WebhookWay {
   readonly before: readonly Step[];
   /** Of the field for the address. */
   readonly label: string;
-  /** After it was subscribed. */
+  /** After it was pasted here. */
   readonly after: readonly Step[];
   /** When the app is better. */
   readonly app: string;
@@ -128,7 +128,7 @@ const zapier = ({ baseUrl, hasHooks }: Service): Guide => ({
     after: [
       { text: `${TEST_IT} In Zapier, choose *Test trigger*, add an action, and *Publish* the Zap.` },
       {
-        text: 'Before you switch the Zap off, choose *Unsubscribe* here: Zapier accepts the leads then, too, and drops them.',
+        text: 'Before you switch the Zap off, choose *Pause* in its log on the Overview: Zapier accepts the leads then, too, and drops them.',
       },
     ],
     app: 'The app is better if your Zapier plan has no webhooks, and offers custom fields by their names.',
@@ -334,7 +334,7 @@ const pipedream = ({ baseUrl, hasHooks }: Service): Guide => ({
         text: `${TEST_IT} Choose it in the list of events: the lead is \`steps.trigger.event.body\`. Add your steps, and deploy the workflow.`,
       },
       {
-        text: 'Before you disable the workflow, choose *Unsubscribe* here: what Pipedream answers then is not documented.',
+        text: 'Before you disable the workflow, choose *Pause* in its log on the Overview: what Pipedream answers then is not documented.',
       },
     ],
     app: 'Our source is better if you want signatures to be checked, or your newest leads as samples.',

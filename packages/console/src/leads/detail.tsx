@@ -3,7 +3,7 @@ import { type LeadFieldName, NEW_LEADS_PATH } from '@leadtap/contract';
 import { signal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
 import { useRef } from 'preact/hooks';
-import { WhoHasIt } from '../consumers/who-has-it.tsx';
+import { WhoHasIt } from '../connections/who-has-it.tsx';
 import { fieldLabels } from '../contract-texts.json';
 import { feedState } from '../feed.ts';
 import { explain } from '../problem.tsx';

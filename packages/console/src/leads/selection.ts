@@ -2,6 +2,7 @@
 import type { Lead, LeadtapError } from '@leadtap/client';
 import { foldText } from '@leadtap/contract';
 import { batch, computed, effect, signal } from '@preact/signals';
+import { clock } from '../clock.ts';
 import { feedState, leads } from '../feed.ts';
 import { open, place } from '../router.ts';
 import { toLeadtapError } from '../service.ts';
@@ -62,6 +63,7 @@ export const clearFilter = (): void =>
 export const itemOf = ({ automation_trigger_id, createdAt }: Lead): string =>
   `${automation_trigger_id}@${createdAt}`;
 
+const DAY_MS = 86_400_000;
 const TIME = /@(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)$/;
 
 export const openedId = computed(() =>
@@ -79,8 +81,9 @@ interface LinkedLead {
 
 export const linked = signal<LinkedLead | undefined>(undefined);
 
+/** A log has the ids of leads alone. */
 const findLead = (list: readonly Lead[], id: string): Lead | undefined =>
-  list.find(({ automation_trigger_id }) => automation_trigger_id === id);
+  list.find((lead) => lead.automation_trigger_id === id || lead.id === id);
 
 /** The opened lead stays when so many have arrived that it is no longer among the loaded ones. */
 let opened: Lead | undefined;
@@ -104,20 +107,23 @@ effect(() => {
   if (lead && (timeOf(lead) < start || timeOf(lead) >= end)) open('leads', '', 'replace');
 });
 
-/** Finds the lead of the address with one request, by its time. */
+/** Finds the lead of the address with one request: by its time, or by its id alone. */
 export async function findLinked(): Promise<void> {
   const id = openedId.peek();
   const [, createdAt] = TIME.exec(place.peek().item) ?? [];
-  linked.value = { id, state: createdAt === undefined ? 'missing' : 'asked' };
-  if (createdAt === undefined) return;
+  linked.value = { id, state: 'asked' };
   const found = await askFor(id, createdAt);
   if (linked.peek()?.id === id) linked.value = { id, ...found };
 }
 
-async function askFor(id: string, createdAt: string): Promise<Omit<LinkedLead, 'id'>> {
+async function askFor(id: string, createdAt: string | undefined): Promise<Omit<LinkedLead, 'id'>> {
   try {
-    // `createdAt` is unique, so that it is the first lead before the millisecond after.
-    const found = await findLeads({ before: Date.parse(createdAt) + 1, limit: 1 });
+    const found = await findLeads(
+      createdAt === undefined
+        ? { before: clock() + DAY_MS, text: id, limit: 10 }
+        : // `createdAt` is unique, so that it is the first lead before the millisecond after.
+          { before: Date.parse(createdAt) + 1, limit: 1 },
+    );
     const lead = findLead(found.leads, id);
     return lead ? { state: 'found', lead } : { state: 'missing' };
   } catch (thrown) {

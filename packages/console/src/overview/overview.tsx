@@ -1,33 +1,38 @@
+import { UNASSIGNED_ID } from '@leadtap/contract';
 import { useSignal } from '@preact/signals';
-import type { ComponentChildren, JSX } from 'preact';
+import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { clock } from '../clock.ts';
-import { consumerList, isListOlderThan, listDelay, useConsumerList } from '../consumers/consumer-list.ts';
-import { ConsumerRow } from '../consumers/consumer-row.tsx';
-import { ListDelay } from '../consumers/who-has-it.tsx';
-import { HoursLegend } from '../diagnosis/hours.tsx';
-import { DiagnosisRows, findWorst, isProblem, showFix } from '../diagnosis/rows.tsx';
+import { ConnectionRow } from '../connections/connection-row.tsx';
+import { HoursLegend } from '../connections/hours.tsx';
+import { Sentence, type SentenceProps } from '../connections/level.tsx';
+import {
+  type Connection,
+  connectionList,
+  isListOlderThan,
+  listDelay,
+  useConnections,
+} from '../connections/list.ts';
+import { ConnectionLists } from '../connections/row.tsx';
+import { ListDelay } from '../connections/who-has-it.tsx';
 import { EmptyState } from '../empty-state.tsx';
 import { feedState, leads } from '../feed.ts';
 import { Problem } from '../problem.tsx';
 import { RetryNotice } from '../retry.tsx';
 import { hrefOf } from '../router.ts';
-import { senderList, sendersDelay, useSenderList } from '../senders/sender-list.ts';
-import { SenderRow } from '../senders/sender-row.tsx';
 import { baseUrl, observedFetch } from '../service.ts';
 import { session } from '../session.ts';
-import { Connection, LimitsNote } from '../status-line.tsx';
+import { FeedNote, LimitsNote } from '../status-line.tsx';
 import { TestLead } from '../test-lead/test-lead.tsx';
 import { Text } from '../text.tsx';
 import { Time } from '../time.tsx';
 import { TokenForm } from '../token-form.tsx';
-import { Headline, isCurrent } from './headline.tsx';
 import { NewestLeads } from './newest-leads.tsx';
 import { Refused } from './refused.tsx';
 import { ExpiryNote, TokenFacts } from './token-facts.tsx';
 import { WaysToConnect } from './ways-to-connect.tsx';
 
-/** Whether every lead was picked up, and if not, by whom and what to do. Without a token: the field for it. */
+/** Whether every lead arrived, and if not, where and what to do. Without a token: the field for it. */
 export function Overview(): JSX.Element {
   const state = feedState.value;
   if (!session.value) return <Start />;
@@ -52,7 +57,7 @@ function Start(): JSX.Element {
       <EmptyState drawing="no-token">
         <h1>Check a token</h1>
         <p class="lede" role="status">
-          <Text>{hint.value ?? 'See whether your token works, and whether every lead was picked up.'}</Text>
+          <Text>{hint.value ?? 'See whether your token works, and where every lead went.'}</Text>
         </p>
         <TokenForm />
         <p class="faint">
@@ -70,34 +75,31 @@ const INTERVAL_MS = 30_000;
 /** While there is a lead that came after the list was read. */
 const AFTER_LEAD_MS = 15_000;
 
+/** A time by the clock of the visitor, by that of the service. */
+const byService = (time: number): number => time + clock() - Date.now();
+
 function Connected(): JSX.Element {
   const state = feedState.value;
-  const list = consumerList.value;
-  const senders = senderList.value;
+  const list = connectionList.value;
   const [newest] = leads.value;
-  const isOld = list.kind === 'listed' && newest && isListOlderThan(newest.createdAt, list.readAt);
-  const intervalMs = state.kind === 'live' ? (isOld ? AFTER_LEAD_MS : INTERVAL_MS) : undefined;
-  useConsumerList(intervalMs);
-  useSenderList(intervalMs);
-  const consumers = list.kind === 'listed' ? list.consumers : [];
-  const all = [...consumers, ...(senders.kind === 'listed' ? senders.senders : [])];
-  const worst = findWorst(all.filter((row) => isProblem(row) && row.fix !== null));
-  const isUnconnected = list.kind === 'listed' && consumers.every(({ level }) => level === 'inactive');
+  const isListed = list.kind === 'listed';
+  const isOld = isListed && newest && isListOlderThan(newest.createdAt, list.readAt);
+  useConnections(state.kind === 'live' ? (isOld ? AFTER_LEAD_MS : INTERVAL_MS) : undefined);
+  const isCurrent = state.kind !== 'retrying' && listDelay.value === undefined;
+  const isUnconnected =
+    isListed && list.out.every(({ id, state }) => id === UNASSIGNED_ID || state === 'ended');
   // All at once: nothing moves when the next answer has come.
   const isLoaded =
-    state.kind === 'retrying' ||
-    (state.kind === 'live' &&
-      (list.kind !== 'loading' || listDelay.value) &&
-      (senders.kind !== 'loading' || sendersDelay.value));
+    state.kind === 'retrying' || (state.kind === 'live' && (list.kind !== 'loading' || listDelay.value));
   return (
-    <div class={isCurrent() ? 'overview' : 'overview not-current'}>
+    <div class={isCurrent ? 'overview' : 'overview not-current'}>
       <div class="overview-head">
-        <Headline />
+        <Sentence {...(isCurrent ? sentenceOf(list, isUnconnected) : NOT_KNOWN)} />
         {isLoaded && (
           <>
             <div class="overview-facts soft">
               <p>
-                <Connection />
+                <FeedNote />
                 {newest && (
                   <span>
                     <a href={hrefOf('leads')}>Last lead</a> <Time at={newest.createdAt} />
@@ -107,17 +109,11 @@ function Connected(): JSX.Element {
               </p>
               <TokenFacts />
             </div>
-            <TestLead isPrimary={!worst && !isUnconnected}>
-              {worst ? (
-                <button type="button" class="primary" onClick={() => showFix(worst.id)}>
-                  Fix
-                </button>
-              ) : (
-                !isUnconnected && (
-                  <a class="button" href={hrefOf('connect')}>
-                    Connect another
-                  </a>
-                )
+            <TestLead isPrimary={!isUnconnected}>
+              {!isUnconnected && (
+                <a class="button" href={hrefOf('connect')}>
+                  Connect another
+                </a>
               )}
             </TestLead>
           </>
@@ -129,48 +125,15 @@ function Connected(): JSX.Element {
       {isLoaded && (
         <>
           {isUnconnected && <WaysToConnect />}
-          {senders.kind === 'listed' && (
-            <Section id="leads-in" title="Leads in">
-              {senders.senders.length === 0 ? (
-                <p class="soft">No lead has come in over HTTP yet.</p>
-              ) : (
-                <DiagnosisRows
-                  all={senders.senders}
-                  render={(sender) => (
-                    <SenderRow
-                      key={sender.id}
-                      sender={sender}
-                      now={byService(senders.readAt)}
-                      isOpen={sender === worst}
-                    />
-                  )}
-                />
-              )}
-            </Section>
-          )}
-          {list.kind === 'listed' && consumers.length > 0 && (
-            <Section id="leads-out" title="Leads out">
-              <DiagnosisRows
-                all={consumers}
-                render={(consumer) => (
-                  <ConsumerRow
-                    key={consumer.id}
-                    consumer={consumer}
-                    now={byService(list.readAt)}
-                    isOpen={consumer === worst}
-                  />
-                )}
-              />
-            </Section>
-          )}
+          {isListed && <ConnectionLists {...list} render={renderRow} />}
           {state.kind === 'live' && <ListDelay />}
           {(newest || state.kind === 'live') && <NewestLeads />}
-          {list.kind === 'listed' && (
+          {isListed && (
             <p class="overview-foot faint">
               <span>
-                Checked <Time at={byService(list.readAt)} />. Automations of other users are not listed.
+                Checked <Time at={byService(list.readAt)} />.
               </span>
-              {all.length > 0 && <HoursLegend />}
+              {list.in.length + list.out.length > 0 && <HoursLegend />}
             </p>
           )}
         </>
@@ -179,18 +142,16 @@ function Connected(): JSX.Element {
   );
 }
 
-/** A time by the clock of the visitor, by that of the service. */
-const byService = (time: number): number => time + clock() - Date.now();
-
-interface SectionProps {
-  readonly id: string;
-  readonly title: string;
-  readonly children: ComponentChildren;
-}
-
-const Section = ({ id, title, children }: SectionProps) => (
-  <section aria-labelledby={id}>
-    <h2 id={id}>{title}</h2>
-    {children}
-  </section>
+const renderRow = (connection: Connection): JSX.Element => (
+  <ConnectionRow key={connection.id} connection={connection} />
 );
+
+const NOT_KNOWN = { level: 'unknown', text: 'Not known right now' } as const;
+
+/** One sentence for all. It is shown only while it is known to be true. */
+function sentenceOf(list: typeof connectionList.value, isUnconnected: boolean): SentenceProps {
+  if (list.kind === 'loading') return { text: '' };
+  if (list.kind === 'failed') return { level: 'unknown', text: 'The connections could not be checked' };
+  if (isUnconnected && list.level === 'unknown') return { text: 'Connect your first automation' };
+  return { level: list.level, text: list.message };
+}

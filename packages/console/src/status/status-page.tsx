@@ -1,27 +1,28 @@
-import type { StatusConsumer, StatusJson } from '@leadtap/contract';
+import type { StatusJson } from '@leadtap/contract';
 import type { Signal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
-import { HoursLegend } from '../diagnosis/hours.tsx';
-import { Sign } from '../diagnosis/level.tsx';
-import { type Diagnosis, DiagnosisRow, type DiagnosisRowProps, DiagnosisRows } from '../diagnosis/rows.tsx';
+import { HoursLegend } from '../connections/hours.tsx';
+import { LEVELS, Sentence } from '../connections/level.tsx';
+import { ConnectionLists, ConnectionName, Row, type RowProps } from '../connections/row.tsx';
 import { Text, visible } from '../text.tsx';
 import { formatExact } from '../time.tsx';
-import { headlineOf } from './headline.ts';
-
-/** A consumer, or a sender, which has no webhook. */
-type Listed = Pick<StatusConsumer, 'tokenId' | 'userId' | 'companyId' | 'last24h' | keyof Diagnosis> &
-  Partial<Pick<StatusConsumer, 'hook'>>;
 
 interface StatusPageProps {
   readonly report: Signal<StatusJson | undefined>;
   readonly isAnswering: Signal<boolean>;
 }
 
+type StatusConnection = StatusJson['in'][number] | StatusJson['out'][number];
+
+const isBad = ({ level }: Pick<StatusConnection, 'level'>): boolean =>
+  level === 'error' || level === 'warning';
+
 export function StatusPage({ report: { value: report }, isAnswering }: StatusPageProps): JSX.Element {
-  const { level, text } = isAnswering.value ? (report ? headlineOf(report) : NOTHING_YET) : NO_ANSWER;
-  const count = report?.problems.filter(({ severity }) => severity !== 'unknown').length ?? 0;
+  const problems = report?.problems.map((problem) => ({ ...problem, level: problem.severity })) ?? [];
+  const bad = report ? [...problems, ...report.in, ...report.out].filter(isBad).length : 0;
+  const level = LEVELS.find((one) => one === report?.level || problems.some((it) => it.level === one));
   document.title = isAnswering.value
-    ? `${count === 0 ? '' : `(${count}) `}Leadtap status`
+    ? `${bad === 0 ? '' : `(${bad}) `}Leadtap status`
     : 'No answer: Leadtap status';
   return (
     <>
@@ -35,11 +36,7 @@ export function StatusPage({ report: { value: report }, isAnswering }: StatusPag
       </header>
       <main class="tab-status">
         <div class={isAnswering.value ? 'overview' : 'overview not-current'}>
-          <div role="status">
-            <h1 class={`headline ${level}`}>
-              {text && <Sign level={level} />} {text ?? <span class="after-200ms">Asking the service…</span>}
-            </h1>
-          </div>
+          <Sentence {...(isAnswering.value ? { level, text: report?.message ?? '' } : NO_ANSWER)} />
           {report && <Facts report={report} />}
         </div>
       </main>
@@ -47,38 +44,23 @@ export function StatusPage({ report: { value: report }, isAnswering }: StatusPag
   );
 }
 
-const NOTHING_YET = { level: 'unknown', text: undefined } as const;
 const NO_ANSWER = {
   level: 'error',
   text: 'This instance does not answer. It is asked again every 5 seconds.',
 } as const;
 
 function Facts({ report }: { readonly report: StatusJson }): JSX.Element {
-  const { problems, senders, consumers, refusals, errors, system } = report;
-  const now = Date.parse(report.generatedAt);
-  const render = (row: Listed) => <ListedRow key={row.id} row={row} now={now} />;
+  const { problems, refusals, errors, system } = report;
   return (
     <>
-      <Rows
+      <PlainRows
         title="Problems"
         rows={problems.map(({ kind, severity, docs, message, fix }) => ({
           ...{ id: kind, level: severity, label: kind, href: docs.slice(1), message, fix, isOpen: true },
         }))}
       />
-      {senders?.listed.length !== 0 && (
-        <Section title="Leads in">
-          {senders ? <DiagnosisRows all={senders.listed} render={render} /> : UNREAD}
-        </Section>
-      )}
-      <Section title="Leads out">
-        {consumers ? <DiagnosisRows all={consumers.listed} render={render} /> : UNREAD}
-        {consumers?.hint && (
-          <p>
-            <Text>{consumers.hint}</Text>
-          </p>
-        )}
-      </Section>
-      <Rows
+      <ConnectionLists {...report} render={renderRow} />
+      <PlainRows
         title="Last errors"
         rows={errors.map(({ at, status, code, requestId, path }) => ({
           ...{ id: requestId, level: 'error', label: formatExact(Date.parse(at)) },
@@ -86,7 +68,7 @@ function Facts({ report }: { readonly report: StatusJson }): JSX.Element {
           fix: `Search the log for the request id \`${requestId}\`: its lines have the cause.`,
         }))}
       />
-      <Rows
+      <PlainRows
         title="Refused requests"
         rows={refusals.map(({ code, status, message, fix }) => ({
           ...{ id: code, level: status >= 500 ? 'error' : undefined, label: `${status} ${code}` },
@@ -95,8 +77,8 @@ function Facts({ report }: { readonly report: StatusJson }): JSX.Element {
       />
       <Section title="System">
         <dl class="system">
-          {system.map(({ name, text, isBad }) => (
-            <div key={name} class={isBad ? 'bad' : undefined}>
+          {system.map(({ name, text, isBad: isMarked }) => (
+            <div key={name} class={isMarked ? 'bad' : undefined}>
               <dt>{name}</dt>
               <dd>
                 <Text>{text}</Text>
@@ -116,24 +98,31 @@ function Facts({ report }: { readonly report: StatusJson }): JSX.Element {
   );
 }
 
-interface RowsProps {
+/** The same row as in the Overview. What can be done is a command. */
+const renderRow = (connection: StatusConnection): JSX.Element => (
+  <Row key={connection.id} {...connection} label={<ConnectionName connection={connection} />}>
+    <span class="soft">
+      <bdi>{visible(connection.userId)}</bdi>
+    </span>
+  </Row>
+);
+
+interface PlainRowsProps {
   readonly title: string;
-  readonly rows: readonly DiagnosisRowProps[];
+  readonly rows: readonly RowProps[];
 }
 
 /** Nothing if there is none. */
-const Rows = ({ title, rows }: RowsProps) =>
+const PlainRows = ({ title, rows }: PlainRowsProps) =>
   rows.length > 0 && (
     <Section title={title}>
-      <ul class="consumers">
+      <ul class="connections">
         {rows.map((row) => (
-          <DiagnosisRow key={row.id} {...row} />
+          <Row key={row.id} {...row} />
         ))}
       </ul>
     </Section>
   );
-
-const UNREAD = <p>They could not be read.</p>;
 
 interface SectionProps {
   readonly title: string;
@@ -146,24 +135,3 @@ const Section = ({ title, children }: SectionProps) => (
     {children}
   </section>
 );
-
-function ListedRow({ row, now }: { readonly row: Listed; readonly now: number }): JSX.Element {
-  const { name, tokenId, userId, companyId, hook, last24h } = row;
-  const host = hook?.host && hook.host !== name ? ` → ${hook.host}` : '';
-  return (
-    <DiagnosisRow
-      {...row}
-      label={
-        <bdi>
-          {visible(`${name || (tokenId === null ? 'tokens without an id' : `token ${tokenId}`)}${host}`)}
-        </bdi>
-      }
-      hours={last24h}
-      now={now}
-    >
-      <span class="soft">
-        <bdi>{visible(userId)}</bdi>, <bdi>{visible(companyId)}</bdi>
-      </span>
-    </DiagnosisRow>
-  );
-}

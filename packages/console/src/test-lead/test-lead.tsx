@@ -4,10 +4,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { clock, now } from '../clock.ts';
 import { Snippet } from '../connect/snippet.tsx';
-import { consumerList, listDelay, useConsumerList } from '../consumers/consumer-list.ts';
-import { ConsumerName } from '../consumers/consumer-row.tsx';
-import { tokenOf } from '../consumers/expected.ts';
-import { LeadChips, ListDelay } from '../consumers/who-has-it.tsx';
+import { Fates, ListDelay } from '../connections/who-has-it.tsx';
 import { leads } from '../feed.ts';
 import { isFocusLost } from '../focus.ts';
 import { itemOf } from '../leads/selection.ts';
@@ -16,7 +13,7 @@ import { hrefOf } from '../router.ts';
 import { session } from '../session.ts';
 import { shellWord } from '../text.tsx';
 import { formatWait, Time } from '../time.tsx';
-import { closeTestLead, type StoredTestLead, sendTestLead, testLead } from './send.ts';
+import { closeTestLead, fatesOfTestLead, type StoredTestLead, sendTestLead, testLead } from './send.ts';
 
 const FOLLOW_MINUTES = 3;
 const FOLLOW_MS = FOLLOW_MINUTES * 60_000;
@@ -28,8 +25,6 @@ const OPENING_MS = 2000;
 const INTERVAL_MS = 10_000;
 
 interface TestLeadProps {
-  /** Whose page it is: the lead is followed to its token first. */
-  readonly platform?: string | undefined;
   /** Whether the button is the main one of the page. */
   readonly isPrimary?: boolean;
   /** Further buttons, beside it. */
@@ -37,7 +32,7 @@ interface TestLeadProps {
 }
 
 /** Offers to send a test lead, and follows it. With a token that cannot send one, it says who can. */
-export function TestLead({ platform, isPrimary = true, children }: TestLeadProps): JSX.Element | null {
+export function TestLead({ isPrimary = true, children }: TestLeadProps): JSX.Element | null {
   const isExplained = useSignal(false);
   if (!session.value) return null;
   const { claims } = session.value;
@@ -45,7 +40,7 @@ export function TestLead({ platform, isPrimary = true, children }: TestLeadProps
   const leftMs = state?.kind === 'failed' ? state.retryAt - Math.max(now.value, clock()) : 0;
   const isBlocked = state?.kind === 'sending' || leftMs > 0;
   const onClick = () => {
-    if (claims.canSendLeads) void sendTestLead(platform);
+    if (claims.canSendLeads) void sendTestLead();
     else isExplained.value = !isExplained.value;
   };
   return (
@@ -91,7 +86,7 @@ const Failure = ({ error }: { readonly error: LeadtapError }) => (
     ) : (
       <>
         <Problem error={error} isOfApi />
-        <ul>
+        <ul class="notes">
           {error.problem?.errors?.map(({ detail, ...at }) => (
             <li key={detail}>
               {'field' in at && at.field !== null && <code>{at.field}</code>} {detail}
@@ -118,34 +113,19 @@ const WithoutScope = ({ userId }: { readonly userId: string | undefined }) => (
   </>
 );
 
-/** How far the test lead has come: stored, seen here, got by the first automation. */
+/** How far the test lead has come: stored, seen here, and what became of it. */
 export function TestLeadProgress(): JSX.Element | null {
   const lead = testLead.value;
   return lead?.kind === 'stored' ? <Progress key={lead.id} lead={lead} /> : null;
 }
 
-function Progress({ lead }: { readonly lead: StoredTestLead }): JSX.Element {
-  const { id, createdAt, storedAt, receiver, platform } = lead;
-  const list = consumerList.value;
+function Progress({ lead: { id, createdAt, storedAt } }: { readonly lead: StoredTestLead }): JSX.Element {
+  const list = fatesOfTestLead.state.value;
   const isListed = list.kind === 'listed';
-  const consumers = isListed ? list.consumers : [];
-  const awaited = platform === undefined ? undefined : tokenOf(consumers, platform);
-  // Of the page of a platform, its own token first, then the others.
-  const others =
-    platform === undefined && receiver ? [] : consumers.filter((consumer) => consumer !== awaited);
-  const [awaitedText, endText] =
-    platform === undefined
-      ? ['the first automation that gets it', 'No automation got it']
-      : [
-          `“${platform}”${isListed && !awaited ? ', whose token has not polled yet' : ''}`,
-          `“${platform}” did not get it`,
-        ];
-  const isEnded =
-    (receiver !== undefined && others.length === 0) ||
-    (isListed ? list.readAt > storedAt + FOLLOW_MS : list.kind !== 'loading') ||
-    listDelay.value === 'limit';
-  const isSlow = isListed && list.readAt > storedAt + FAST_MS;
-  useConsumerList(isEnded ? undefined : isSlow ? INTERVAL_MS : FAST_INTERVAL_MS);
+  const waits = isListed && (list.out.length === 0 || list.out.some(({ state }) => state === 'waiting'));
+  const watchedMs = isListed ? list.readAt - storedAt : 0;
+  const isEnded = isListed && (!waits || watchedMs > FOLLOW_MS);
+  fatesOfTestLead.use(isEnded ? undefined : watchedMs > FAST_MS ? INTERVAL_MS : FAST_INTERVAL_MS);
   const seen = leads.value.find((loaded) => loaded.id === id && loaded.createdAt === createdAt);
   const section = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -171,36 +151,12 @@ function Progress({ lead }: { readonly lead: StoredTestLead }): JSX.Element {
               'Not seen in this console yet…'
             )}
           </Line>
-          <Line isDone={receiver !== undefined}>
-            {receiver ? (
-              <>
-                <b>
-                  <ConsumerName consumer={receiver} />
-                </b>{' '}
-                got it{formatElapsed(Date.parse(receiver.lastPollAt ?? createdAt) - Date.parse(createdAt))}.
-              </>
-            ) : list.kind === 'not-recorded' ? (
-              'This service does not record who polls. Look in the platform whether the lead has come.'
-            ) : isEnded ? (
-              isListed && list.consumers.length > 0 ? (
-                `${endText} within ${FOLLOW_MINUTES} minutes. This page has stopped watching.`
-              ) : (
-                'This page cannot see whether an automation has got it.'
-              )
-            ) : (
-              `Waiting for ${awaitedText}${isListed ? ':' : '…'}`
-            )}
-          </Line>
         </ul>
+        {isListed && <Fates out={list.out} leadId={id} />}
+        {isEnded && waits && <p>This page has stopped watching, after {FOLLOW_MINUTES} minutes.</p>}
       </div>
-      {isListed && (!receiver || others.length > 0) && (
-        <LeadChips
-          consumers={receiver || !awaited ? others : [awaited, ...others]}
-          lead={{ createdAt, automation_created_at: createdAt }}
-        />
-      )}
-      {!receiver && list.kind === 'failed' && <Problem error={list.error} />}
-      {!receiver && <ListDelay />}
+      {list.kind === 'failed' && <Problem error={list.error} />}
+      <ListDelay delay={fatesOfTestLead.delay.value} />
       <p>
         <button type="button" onClick={closeTestLead}>
           Close
@@ -216,14 +172,3 @@ const Line = ({ isDone, children }: { readonly isDone: boolean; readonly childre
     <span>{children}</span>
   </li>
 );
-
-/**
- * ` after at most 2.1 s`, rounded up: the poll that got it may have been an earlier one than the last. Of a burst of leads some
- * have a `createdAt` that is ahead of the clock.
- */
-function formatElapsed(ms: number): string {
-  if (ms <= 0) return '';
-  if (ms < 60_000) return ` after at most ${Math.ceil(ms / 100) / 10} s`;
-  const seconds = Math.ceil(ms / 1000);
-  return ` after at most ${Math.floor(seconds / 60)} min ${seconds % 60} s`;
-}

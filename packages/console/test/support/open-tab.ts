@@ -7,6 +7,8 @@ export interface TabOptions extends PageOptions {
   readonly user?: string;
   /** Instead of a valid token. Empty: none. */
   readonly token?: string;
+  /** Before the page has the token. */
+  readonly prepare?: (page: Page) => Promise<unknown>;
 }
 
 export type Tab = 'Overview' | 'Leads' | 'Explore' | 'Connect';
@@ -18,10 +20,15 @@ export const showTab = (page: Page, tab: Tab): Promise<void> =>
 export async function openTab(
   service: TestService,
   tab: Tab,
-  { user = 'boss', token, ...options }: TabOptions = {},
+  { user = 'boss', token, prepare, ...options }: TabOptions = {},
 ): Promise<Page> {
   const given = token ?? (await service.token(user));
-  const page = await openPage(`${service.url}/${given === '' ? '' : `#token=${given}`}`, options);
+  const address = `${service.url}/${given === '' ? '' : `#token=${given}`}`;
+  const page = await openPage(prepare ? service.url : address, options);
+  if (prepare) {
+    await prepare(page);
+    await page.goto(address);
+  }
   await showTab(page, tab);
   return page;
 }

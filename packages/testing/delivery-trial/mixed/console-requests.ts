@@ -1,7 +1,7 @@
 import {
   CLIENT_HEADER,
+  CONNECTIONS_PATH,
   CONSOLE_CLIENT,
-  CONSUMERS_PATH,
   FIND_LEADS_PATH,
   HOOKS_PATH,
   LEADS_PATH,
@@ -37,7 +37,7 @@ const REQUESTS: readonly [Expectation, ...Expectation[]] = [
   { path: '/readyz', status: 200 },
   { path: NEW_LEADS_PATH, status: 200 },
   { path: `${NEW_LEADS_PATH}?since=2026-01-01&limit=5`, status: 200 },
-  { path: CONSUMERS_PATH, status: 200 },
+  { path: CONNECTIONS_PATH, status: 200 },
   { path: NEW_LEADS_PATH, token: 'none', status: 401 },
   { path: NEW_LEADS_PATH, token: 'invalid', status: 401 },
   { path: `${NEW_LEADS_PATH}?since=yesterday&limit=0`, status: 400 },

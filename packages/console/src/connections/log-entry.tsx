@@ -1,24 +1,26 @@
 import type { LeadtapError } from '@leadtap/client';
-import type { Attempt } from '@leadtap/contract';
+import type { LogEntry } from '@leadtap/contract';
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { now } from '../clock.ts';
-import { Sign } from '../diagnosis/level.tsx';
 import { type FoundLeads, findLeads } from '../leads/find.ts';
 import { itemOf } from '../leads/selection.ts';
-import { explain } from '../problem.tsx';
 import { hrefOf } from '../router.ts';
 import { toLeadtapError } from '../service.ts';
 import { formatCount, nameOf, Text, visible } from '../text.tsx';
-import { formatClock, formatDay, formatDuration, formatExact, Time } from '../time.tsx';
-import { hasFailed, keyOf, openKeys } from './entries.ts';
+import { formatClock, formatDay, formatExact, Time } from '../time.tsx';
+import { SendAgain } from './buttons.tsx';
+import { Sign } from './level.tsx';
+import { findConnection } from './list.ts';
+import { hasFailed, keyOf, openKeys } from './log-entries.ts';
+import { openedLog } from './opened-log.ts';
 
 interface EntryProps {
-  readonly entry: Attempt;
+  readonly entry: LogEntry;
 }
 
-export const lineIdOf = (entry: Attempt): string => `line ${keyOf(entry)}`;
+export const lineIdOf = (entry: LogEntry): string => `line ${keyOf(entry)}`;
 
 /** One line, which unfolds. */
 export function Entry({ entry }: EntryProps): JSX.Element {
@@ -34,7 +36,11 @@ export function Entry({ entry }: EntryProps): JSX.Element {
     <li>
       <button type="button" id={lineIdOf(entry)} class="log-line" aria-expanded={isOpen} onClick={toggle}>
         <time dateTime={entry.at}>{formatClock(Date.parse(entry.at))}</time>
-        <Sign level={hasFailed(entry) ? 'error' : 'good'} />
+        {entry.kind === 'changed' ? (
+          <span class="sign" />
+        ) : (
+          <Sign level={hasFailed(entry) ? 'error' : 'good'} />
+        )}
         <span>{visible(entry.message)}</span>
       </button>
       {isOpen && <Details entry={entry} />}
@@ -43,7 +49,7 @@ export function Entry({ entry }: EntryProps): JSX.Element {
 }
 
 /** `212 empty polls, 09:00 to 16:04` */
-function emptyText({ times, firstAt, at }: Attempt): string {
+function emptyText({ times, firstAt, at }: LogEntry): string {
   const [from, to] = [Date.parse(firstAt), Date.parse(at)];
   const [start, end] = [from, to].map((time) => formatClock(time).slice(0, 5));
   const day = formatDay(from) === formatDay(to) ? '' : `${formatDay(from)}, `;
@@ -53,36 +59,13 @@ function emptyText({ times, firstAt, at }: Attempt): string {
 
 /** What was asked, what was answered, and what to do. */
 function Details({ entry }: EntryProps): JSX.Element {
-  const {
-    at,
-    firstAt,
-    times,
-    status,
-    code,
-    durationMs,
-    heldMs,
-    since,
-    through,
-    reason,
-    fields,
-    nextTryAt,
-    fix,
-  } = entry;
+  const { at, firstAt, times, status, code, durationMs, reason, fields, nextTryAt, fix, leadIds } = entry;
   const rows: readonly (readonly [label: string, value: ComponentChildren])[] = [
     ['What to do', fix !== null && <Text>{visible(fix)}</Text>],
     [
       'Time',
       `${times > 1 ? `${times} times, ${formatExact(Date.parse(firstAt))} to ` : ''}${formatExact(Date.parse(at))}`,
     ],
-    [
-      'Leads created',
-      since !== null && through !== null && (
-        <>
-          after <code>{since}</code>, up to <code>{through}</code>
-        </>
-      ),
-    ],
-    ['Waited', heldMs !== null && `${formatDuration(heldMs)} for a lead`],
     [
       'Answer',
       (status !== null || code !== null) && (
@@ -95,12 +78,8 @@ function Details({ entry }: EntryProps): JSX.Element {
     ['It said', reason !== null && <q>{visible(reason)}</q>],
     ['Fields', fields.length > 0 && visible(fields.join(', '))],
     ['Next try', nextTryAt !== null && Date.parse(nextTryAt) > now.peek() && <Time at={nextTryAt} />],
-    [
-      'Leads',
-      entry.kind === 'leads' && since !== null && through !== null && (
-        <LeadsOf {...{ since, through }} count={entry.leads} />
-      ),
-    ],
+    ['Leads', entry.leads > 0 && <LeadsOf entry={entry} />],
+    ['', leadIds.length > 0 && <SendAgain connection={findConnection(openedLog.value)} leadIds={leadIds} />],
   ];
   return (
     <dl>
@@ -117,20 +96,17 @@ function Details({ entry }: EntryProps): JSX.Element {
   );
 }
 
-const MAX_LEADS = 20;
+/** Of the leads of an entry, more are shown by their ids. */
+const MAX_NAMED = 20;
 
-interface LeadsOfProps {
-  readonly since: string;
-  readonly through: string;
-  readonly count: number;
-}
-
-/** Those that the token may see now. */
-function LeadsOf({ since, through, count }: LeadsOfProps): JSX.Element {
+/** Those that the token may see now. Most were created just before they were sent: one request has their names. */
+function LeadsOf({ entry: { at, leads, leadIds } }: EntryProps): JSX.Element {
   const found = useSignal<FoundLeads | LeadtapError | undefined>(undefined);
   useEffect(() => {
+    if (leadIds.length === 0) return;
     const abort = new AbortController();
-    findLeads({ before: Date.parse(through) + 1, limit: MAX_LEADS }, abort.signal).then(
+    const limit = Math.min(100, MAX_NAMED + leadIds.length);
+    findLeads({ before: Date.parse(at) + 1, limit }, abort.signal).then(
       (value) => {
         found.value = value;
       },
@@ -139,25 +115,27 @@ function LeadsOf({ since, through, count }: LeadsOfProps): JSX.Element {
       },
     );
     return () => abort.abort();
-  }, [since, through]);
-  const { value } = found;
-  if (!value) return <span class="after-200ms">Asking the service…</span>;
-  if (!('leads' in value)) return <>{explain(value).title}.</>;
-  const leads = value.leads.filter(({ createdAt }) => createdAt > since);
-  const missing = count - leads.length;
+  }, [at]);
+  if (leadIds.length > 0 && !found.value) return <span class="after-200ms">Asking the service…</span>;
+  const known = found.value && 'leads' in found.value ? found.value.leads : [];
+  const missing = leads - leadIds.length;
   return (
     <>
       <ul>
-        {leads.map((lead) => (
-          <li key={lead.automation_trigger_id}>
-            <a href={hrefOf('leads', itemOf(lead))}>{nameOf(lead.fullName)}</a> <Time at={lead.createdAt} />
-          </li>
-        ))}
+        {leadIds.map((id) => {
+          const lead = known.find((one) => one.id === id);
+          return (
+            <li key={id}>
+              <a href={hrefOf('leads', lead ? itemOf(lead) : id)}>
+                {lead ? nameOf(lead.fullName) : <code>{visible(id)}</code>}
+              </a>{' '}
+              {lead && visible(lead.phone1 ?? lead.email ?? '')}
+            </li>
+          );
+        })}
       </ul>
-      {leads.length === MAX_LEADS
-        ? missing > 0 && `The newest ${MAX_LEADS} of ${count}.`
-        : (missing > 0 || leads.length === 0) &&
-          `${leads.length > 0 ? `${missing} more` : 'They'} cannot be shown: deleted, moved, or no longer visible to you.`}
+      {missing > 0 &&
+        `${leadIds.length > 0 ? `${missing} more` : 'They'} cannot be shown: deleted, moved, or no longer visible to you.`}
     </>
   );
 }
