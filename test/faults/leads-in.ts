@@ -40,7 +40,7 @@ export const LEADS_IN: readonly Fault[] = [
     file: 'packages/server/src/intake/refused-leads.ts',
     find: "|| code === 'token-expired' || code === 'insufficient-scope';",
     replace: "|| code === 'token-expired';",
-    owner: 'packages/server/test/intake/refused-requests-are-kept.test.ts',
+    owner: 'packages/server/test/intake/refused-requests-are-held.test.ts',
   },
   {
     name: 'accepted-body-removes-that-of-another-user',
@@ -48,7 +48,7 @@ export const LEADS_IN: readonly Fault[] = [
     file: 'packages/server/src/intake/refused-sql.ts',
     find: 'AND r.user_id = k."userId"',
     replace: '',
-    owner: 'packages/server/test/intake/refused-requests-are-kept.test.ts',
+    owner: 'packages/server/test/intake/refused-requests-are-held.test.ts',
     test: 'a request that is sent again',
   },
   {
