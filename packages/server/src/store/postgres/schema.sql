@@ -216,7 +216,6 @@ CREATE TABLE leadtap.refused_leads (
   bytes       integer NOT NULL,
   media_type  text NOT NULL,
   body_hash   text COLLATE "C" NOT NULL,
-  key_hash    text COLLATE "C",
   errors      text NOT NULL,
   body        text NOT NULL,
   UNIQUE (company_id, user_id, token_id, body_hash)
@@ -224,7 +223,6 @@ CREATE TABLE leadtap.refused_leads (
 -- No sample of a body in the statistics of the planner.
 ALTER TABLE leadtap.refused_leads ALTER body SET STATISTICS 0, ALTER errors SET STATISTICS 0, ALTER answer_map SET STATISTICS 0;
 CREATE INDEX refused_leads_by_body ON leadtap.refused_leads (company_id, body_hash);
-CREATE INDEX refused_leads_by_key ON leadtap.refused_leads (company_id, key_hash) WHERE key_hash IS NOT NULL;
 CREATE INDEX refused_leads_by_time ON leadtap.refused_leads (last_at);
 -- All that the diagnosis and the bounds read of refused requests: without it, each row is read with its errors.
 CREATE INDEX refused_leads_by_sender ON leadtap.refused_leads (company_id, user_id, token_id, code, received_at, last_at, times, bytes, id);

@@ -197,7 +197,6 @@ CREATE TABLE refused_leads (
   bytes       INTEGER NOT NULL,
   media_type  TEXT NOT NULL,
   body_hash   TEXT NOT NULL,
-  key_hash    TEXT,
   -- JSON of index, field and detail, without values of the body.
   errors      TEXT NOT NULL,
   -- Base64. The last column, so that a list does not read its pages.
@@ -205,7 +204,6 @@ CREATE TABLE refused_leads (
   UNIQUE (company_id, user_id, token_id, body_hash)
 ) STRICT;
 CREATE INDEX refused_leads_by_body ON refused_leads (company_id, body_hash);
-CREATE INDEX refused_leads_by_key ON refused_leads (company_id, key_hash) WHERE key_hash IS NOT NULL;
 CREATE INDEX refused_leads_by_time ON refused_leads (last_at);
 -- All that the diagnosis and the bounds read: without it, each row is read with its errors.
 CREATE INDEX refused_leads_by_sender ON refused_leads (company_id, user_id, token_id, code, received_at, last_at, times, bytes, id);
