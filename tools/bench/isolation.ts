@@ -106,7 +106,7 @@ const listLoad =
     return count(REQUESTS_OF_LIST, () => (sent++ < REQUESTS_OF_LIST ? get(user, path) : undefined));
   };
 
-/** Arrays of just under 64 KiB, which are kept, and under 1 MiB in turn. Each lead has two errors. */
+/** Arrays of just under 64 KiB, which are held, and under 1 MiB in turn. Each lead has two errors. */
 function largeBodies(users: readonly number[], seconds: number): Load {
   const bodies = [64, 1024].map((kib) => {
     const lead = { unknownField: 'text', email: 'no address' };

@@ -119,10 +119,12 @@ export interface Problem {
   readonly code: ProblemCode;
   /** The same as in `X-Request-Id`. */
   readonly requestId: string;
-  /** With `invalid-query`: every invalid parameter at once. With `invalid-lead`: every invalid field of every lead. */
+  /** With `invalid-query`: every invalid parameter at once. With `invalid-lead` and `id-of-another-person`: every invalid field of every lead. */
   readonly errors?: readonly (ParameterError | LeadError)[];
   /** With `rate-limit-exceeded`: the limits that were exceeded. */
   readonly violatedPolicies?: readonly string[];
+  /** If leads were sent, with 422, `token-expired` and `insufficient-scope`: `true` if the request is held for the operator, who can accept it; `false` if it is lost unless it is sent again. */
+  readonly held?: boolean;
 }
 
 /** An error in one query parameter. */

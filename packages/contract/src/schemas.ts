@@ -628,12 +628,18 @@ export const Problem = Type.Object(
     errors: Type.Optional(
       Type.Array(Type.Union([ParameterError, LeadError]), {
         description:
-          'With `invalid-query`: every invalid parameter at once. With `invalid-lead`: every invalid field of every lead.',
+          'With `invalid-query`: every invalid parameter at once. With `invalid-lead` and `id-of-another-person`: every invalid field of every lead.',
       }),
     ),
     violatedPolicies: Type.Optional(
       Type.Array(Type.String(), {
         description: 'With `rate-limit-exceeded`: the limits that were exceeded.',
+      }),
+    ),
+    held: Type.Optional(
+      Type.Boolean({
+        description:
+          'If leads were sent, with 422, `token-expired` and `insufficient-scope`: `true` if the request is held for the operator, who can accept it; `false` if it is lost unless it is sent again.',
       }),
     ),
   },

@@ -346,16 +346,17 @@ export async function compose(
       alerts?.stop();
       await Promise.all([options.drain?.(), hookSender?.stop()]);
     },
-    close: async (limitMs) => {
+    close: async () => {
       limiters.close();
-      const lost = await refusedLeads.close(limitMs);
-      for (const request of lost) senders.recordLost(request);
-      await Promise.all([recorder?.close(), senders.close(), attempts.close(), connections.close()]);
-      if (lost.length > 0 || senders.size > 0)
-        logger.error(
-          { lostRequests: lost.reduce((sum, { times }) => sum + times, 0), areCountsLost: senders.size > 0 },
-          'refused requests or counts of senders are lost: the database could not be written before the stop',
-        );
+      await Promise.all([
+        refusedLeads.close(),
+        recorder?.close(),
+        senders.close(),
+        attempts.close(),
+        connections.close(),
+      ]);
+      if (senders.size > 0)
+        logger.error({}, 'counts of senders are lost: the database could not be written before the stop');
       // Another instance, which has recorded polls, may have stopped meanwhile.
       if (!recorder) await recordPause();
       await store.close();

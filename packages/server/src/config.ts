@@ -49,7 +49,7 @@ export interface Config {
   readonly acceptsUrlTokens: boolean;
   /** Of times without an offset in leads that are sent or imported. */
   readonly timeZone: string;
-  /** Keep requests that send leads and are refused. */
+  /** Hold requests that send leads and are refused. */
   readonly keepRefused: boolean;
   /** Record who polls and how far each has come. */
   readonly consumers: boolean;

@@ -126,68 +126,16 @@ export const refusedLeadChecks = [
   ),
 
   checkRefused(
-    'a user has at most half of the rows, and the oldest of its busiest token go',
-    async (refusedLeads, { senders }) => {
-      const rows = (start: number, count: number, rest: Partial<RefusedLeadWithBody> = {}) =>
-        Array.from({ length: count }, (_, index) => refused(start + index, rest));
-      const ofToken = async (token: string) =>
-        (await listAll(refusedLeads)).filter(({ tokenId }) => tokenId === token);
-      await refusedLeads.record(rows(0, 3, { tokenId: 'quiet' }));
-      await refusedLeads.record(rows(10, 497));
-      await refusedLeads.record([refused(507, { times: 2 }), refused(508), refused(509, { times: 3 })]);
-      const busy = await ofToken('form');
-      assert.deepEqual([busy.length, busy[0]?.id, busy.at(-1)?.id], [497, idOf(13), idOf(509)]);
-      const [sender, ...others] = await senders.list({ limit: 9, now: START });
-      assert.deepEqual(
-        [sender?.tokenId, sender?.lastUnkeptAt, sender?.days, others],
-        ['form', START + 509, [dayWith(START, 3)], []],
-      );
-      assert.equal((await ofToken('quiet')).length, 3);
-    },
-  ),
-
-  checkRefused('users take turns, so that none pushes out the others', async (refusedLeads) => {
-    await refusedLeads.record([refused(0, { userId: 'seller' }), refused(1, { userId: 'seller' })]);
-    for (const [index, userId] of ['boss', 'north-lead', 'boss', 'north-lead'].entries())
-      await refusedLeads.record(
-        Array.from({ length: 500 }, (_, number) =>
-          refused(1000 * (index + 1) + number, { userId, tokenId: `token ${index} ${number % 9}` }),
-        ),
-      );
-    const users = (await listAll(refusedLeads)).map(({ userId }) => userId);
-    const counts = ['seller', 'boss', 'north-lead'].map(
-      (user) => users.filter((userId) => userId === user).length,
-    );
-    assert.deepEqual(counts, [2, 499, 499]);
-  }),
-
-  checkRefused('the bytes of a company and of a user are bounded', async (refusedLeads) => {
-    const big = (start: number, count: number, rest: Partial<RefusedLeadWithBody> = {}) =>
-      Array.from({ length: count }, (_, index) =>
-        refused(start + index, { body: Buffer.alloc(65_536, idOf(start + index)), ...rest }),
-      );
-    for (let start = 0; start < 130; start += 10) await refusedLeads.record(big(start, 10));
-    assert.equal((await idsIn(refusedLeads)).length, 128);
-    for (let start = 200; start < 330; start += 10)
-      await refusedLeads.record(big(start, 10, { userId: 'seller' }));
-    const rows = await listAll(refusedLeads);
-    assert.equal(
-      rows.reduce((sum, { bytes }) => sum + bytes, 0),
-      16 * 1024 * 1024,
-    );
-    assert.equal(rows.at(-1)?.id, idOf(329));
-  }),
-
-  checkRefused(
     'rows of removed users and old rows are deleted, and the old ones counted',
     async (refusedLeads, store) => {
-      await refusedLeads.record([
+      const held = await refusedLeads.record([
         refused(1),
         refused(2, { userId: 'seller' }),
         refused(3, { userId: 'stranger' }),
         refused(4, { companyId: 'globex', userId: 'boss' }),
         refused(5, { userId: 'north-lead', lastAt: START + 31 * DAY_MS }),
       ]);
+      assert.deepEqual([...held].sort(), [idOf(1), idOf(2), idOf(5)]);
       assert.deepEqual(await idsIn(refusedLeads), [idOf(1), idOf(2), idOf(5)]);
       await store.removeUser('seller');
       assert.deepEqual(await idsIn(refusedLeads), [idOf(1), idOf(5)]);
@@ -216,7 +164,7 @@ export const refusedLeadChecks = [
         companyId: 'globex',
         userId: 'rival',
         tokenId: null,
-        ...{ kept: 1, requests: 1 },
+        ...{ held: 1, requests: 1 },
         firstAt: START,
         lastAt: now - 1,
       },
@@ -224,7 +172,7 @@ export const refusedLeadChecks = [
     };
     const acme = {
       ...{ companyId: 'acme', userId: 'boss', tokenId: 'form', firstAt: START, lastAt: now - 1 },
-      ...{ kept: 3, requests: 7 },
+      ...{ held: 3, requests: 7 },
       ...{ code: 'invalid-lead', fields: ['mail'] },
     };
     const summaries = await refusedLeads.summarize();

@@ -132,7 +132,7 @@ export const VARIABLES = {
     default: 'on',
     parse: values.parseOnOff,
     meaning:
-      '`on`: keep requests that send leads and are refused, for 30 days, so that `leadtap leads refused` can accept them. `off`: keep none.',
+      '`on`: hold requests that send leads and are refused, for 30 days, so that `leadtap leads refused` can accept them. `off`: hold none.',
   },
   consumers: {
     name: 'LEADTAP_CONSUMERS',

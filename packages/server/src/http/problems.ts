@@ -21,8 +21,8 @@ export interface ProblemParts {
   readonly cause?: unknown;
   /** The token that was refused, with a valid signature, for the status page, never for the client. */
   readonly token?: VerifiedToken | undefined;
-  /** The request is kept for the operator, or will be. */
-  readonly isKept?: true;
+  /** Whether the request is held for the operator. */
+  readonly held?: boolean;
 }
 
 /** An error response, by its code in the contract. */
@@ -41,12 +41,19 @@ export class ProblemError extends Error {
     return PROBLEMS[this.code].status;
   }
 
-  /** The same problem of a request that is kept, which a sentence at the end of its `detail` says if it is certain. */
-  asKept(sentence?: string): ProblemError {
-    const detail = [this.parts.detail ?? PROBLEMS[this.code].detail, sentence].filter(Boolean).join(' ');
-    return new ProblemError(this.code, { ...this.parts, detail, isKept: true });
+  /** The same problem of a request that is held, or not. */
+  asHeld(held: boolean): ProblemError {
+    const { detail = PROBLEMS[this.code].detail } = this.parts;
+    return new ProblemError(this.code, {
+      ...this.parts,
+      detail: held ? `${detail} ${HELD_DETAIL}` : detail,
+      held,
+    });
   }
 }
+
+const HELD_DETAIL =
+  'This request is held for 30 days: the operator can accept it with `leadtap leads refused`.';
 
 const RETRY_AFTER_S = 5;
 
@@ -73,7 +80,7 @@ export function toProblemError(error: unknown, unavailableDetail?: string): Prob
 /** The response for a problem, without the headers that every response has. */
 export function problemResponse({ code, parts }: ProblemError, requestId: string) {
   const { status, title, detail } = PROBLEMS[code];
-  const { headers, errors, violatedPolicies } = parts;
+  const { headers, errors, violatedPolicies, held } = parts;
   const problem: Problem = {
     type: problemType(code),
     title,
@@ -83,6 +90,7 @@ export function problemResponse({ code, parts }: ProblemError, requestId: string
     requestId,
     ...(errors && { errors: [...errors] }),
     ...(violatedPolicies && { violatedPolicies: [...violatedPolicies] }),
+    ...(held !== undefined && { held }),
   };
   return {
     status,

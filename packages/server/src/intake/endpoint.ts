@@ -31,7 +31,7 @@ import { StoreUnavailableError } from '../sql/errors.ts';
 import { type IntakeOutcome, receiveLeads } from './accept.ts';
 import { idempotencyKeyOf, LEADS_BODY, parseWebhook, type Upload, UploadBudget } from './body.ts';
 import { parseContent } from './content.ts';
-import { isKeptProblem, MAX_KEPT_BYTES, type RefusedLeadRecorder } from './refused-leads.ts';
+import { isHoldable, MAX_HELD_BYTES, type RefusedLeadRecorder } from './refused-leads.ts';
 import { sendRunOf } from './send-run.ts';
 import type { RefusedLeads, SenderRecorder } from './sender-recorder.ts';
 import type { IntakeStore } from './store.ts';
@@ -64,7 +64,7 @@ export interface IntakeOptions extends IdentificationOptions {
   readonly limiter?: Limiter | undefined;
   /** Default: 30,000 leads a minute for each user, in the memory of this process. */
   readonly leadLimiter?: Limiter | undefined;
-  /** Keeps refused requests. Absent: they are not kept. */
+  /** Holds refused requests. Absent: they are not held. */
   readonly refusedLeads?: RefusedLeadRecorder | undefined;
   /** Receives one observation for each request, for metrics. */
   readonly observer?: IntakeObserver | undefined;
@@ -101,7 +101,7 @@ function urlTokenOf(request: IncomingMessage): string | undefined {
 const MAX_BYTES_DECODED_AT_ONCE = 16 * 1024;
 
 /** After the end of a token. */
-const KEPT_AFTER_EXPIRY_MS = 30 * 86_400_000;
+const HELD_AFTER_EXPIRY_MS = 30 * 86_400_000;
 /** Before the user in the counts of uploads. No id contains a NUL. */
 const REJECTED = '\0rejected ';
 
@@ -193,8 +193,8 @@ export function createIntakeEndpoint(
       }
       throw new StoreUnavailableError(`the account of the sender has changed ${MAX_TRIES} times`);
     } catch (error) {
-      const isKept = error instanceof ProblemError && isKeptProblem(error) && !isConsoleRequest(request);
-      throw isKept && refusedLeads ? await refusedLeads.keep(sent(), error) : error;
+      if (!(error instanceof ProblemError) || !isHoldable(error)) throw error;
+      throw error.asHeld(!isConsoleRequest(request) && (await refusedLeads?.hold(sent(), error)) === true);
     }
   }
 
@@ -210,44 +210,43 @@ export function createIntakeEndpoint(
   }
 
   /**
-   * Keeps a request whose token has expired or has another scope. Its body is read within the limits of other requests, but of
+   * Holds a request whose token has expired or has another scope. Its body is read within the limits of other requests, but of
    * counters of its own: an expired token must not use up those of a good one.
    */
-  async function keepRejected(exchange: Exchange, problem: ProblemError): Promise<ProblemError> {
+  async function holdRejected(exchange: Exchange, problem: ProblemError): Promise<boolean> {
     const { request } = exchange;
     const token = exchange.token ?? problem.parts.token;
     const declared = declaredBytes(request);
-    if (!refusedLeads?.mayKeep(declared) || !isKeptProblem(problem) || !token || isConsoleRequest(request))
-      return problem;
+    if (!refusedLeads?.mayHold(declared) || !token || isConsoleRequest(request)) return false;
     const { expiresAt = 0, userId } = token;
     if (problem.code === 'token-expired') {
       const verdict = expiredLimiter.consume(userId);
       const { violated } = isPromise(verdict) ? await verdict : verdict;
-      if (violated.length > 0 || clock() - expiresAt > KEPT_AFTER_EXPIRY_MS) return problem;
+      if (violated.length > 0 || clock() - expiresAt > HELD_AFTER_EXPIRY_MS) return false;
     }
     const findUser = async () => {
       const { isRevoked, user } = await accounts.revalidateFor(token);
       return isRevoked || user?.id !== userId ? undefined : user;
     };
     const before = await findUser();
-    if (!before) return problem;
+    if (!before) return false;
     let upload: Upload | undefined;
     try {
-      const rule = { ...LEADS_BODY, maxBytes: MAX_KEPT_BYTES };
+      const rule = { ...LEADS_BODY, maxBytes: MAX_HELD_BYTES };
       const mediaType = requireBody(request, rule) ?? 'application/json';
-      upload = uploadBudget.open(`${REJECTED}${userId}`, declared ?? MAX_KEPT_BYTES, request.complete);
+      upload = uploadBudget.open(`${REJECTED}${userId}`, declared ?? MAX_HELD_BYTES, request.complete);
       const body = await readBody(exchange, rule);
       if (body.length > MAX_BYTES_DECODED_AT_ONCE) await takeTurn(before.companyId);
       // Throws 400 or 415 for a body that would never be accepted.
       await parseWebhook(mediaType, body, typeOf(request), before.companyId);
       // The token may have been revoked while the body arrived.
       const user = await findUser();
-      if (!user) return problem;
+      if (!user) return false;
       const { companyId } = user;
-      return await refusedLeads.keep({ companyId, token, body, mediaType: typeOf(request) }, problem);
+      return await refusedLeads.hold({ companyId, token, body, mediaType: typeOf(request) }, problem);
     } catch (error) {
-      // A body that cannot be parsed, or cannot be read now: the answer is the one that it is without it.
-      if (error instanceof ProblemError) return problem;
+      // A body that cannot be parsed, or cannot be read now.
+      if (error instanceof ProblemError) return false;
       throw error;
     } finally {
       upload?.release();
@@ -261,7 +260,8 @@ export function createIntakeEndpoint(
     body: LEADS_BODY,
     unavailableDetail: UNAVAILABLE_DETAIL,
     answer,
-    ...(refusedLeads && { onRejectedCaller: keepRejected }),
+    onRejectedCaller: async (exchange, problem) =>
+      isHoldable(problem) ? problem.asHeld(await holdRejected(exchange, problem)) : problem,
     observe(ended, payload) {
       const { status, durationMs, problem } = ended;
       const { added = 0, updated = 0 } = payload ?? {};
@@ -287,7 +287,7 @@ export function createIntakeEndpoint(
 const toRefused = ({ code, parts }: ProblemError): RefusedLeads => ({
   code,
   errors: (parts.errors ?? []).flatMap((error) => ('field' in error ? [error] : [])),
-  isKept: parts.isKept === true,
+  isHeld: parts.held === true,
 });
 
 function toPayload(

@@ -14,10 +14,6 @@ const ownedKey = (companyId: string, { userId, tokenId }: VerifiedToken, key: st
   key,
 ];
 
-/** Of an `Idempotency-Key`, with its token. */
-export const hashKey = (companyId: string, sender: VerifiedToken, key: string): string =>
-  hash('sha256', JSON.stringify(ownedKey(companyId, sender, key)));
-
 /** Another access level would place the leads elsewhere, so it makes another request. */
 export const identifyRequest = (
   scope: LeadScope,
@@ -26,7 +22,7 @@ export const identifyRequest = (
   body: Buffer,
   derivedIds: ReadonlySet<string>,
 ): IdempotentRequest => ({
-  keyHash: hashKey(scope.companyId, sender, key),
+  keyHash: hash('sha256', JSON.stringify(ownedKey(scope.companyId, sender, key))),
   bodyHash: createHmac('sha256', key).update(JSON.stringify(scope)).update(body).digest('hex'),
   derivedIds,
 });

@@ -7,7 +7,6 @@ import {
   type Dialect,
   insertSql,
   isStorable,
-  lock,
   query,
   type SqlDatabase,
   type SqlTask,
@@ -93,42 +92,26 @@ const FIND = `
 const HAS_NO_USER = `
   NOT EXISTS (SELECT 1 FROM leadtap.users AS u WHERE u.id = r.user_id AND u.company_id = r.company_id)`;
 const PRUNE_REMOVED = `DELETE FROM leadtap.refused_leads AS r WHERE ${HAS_NO_USER} RETURNING 1`;
-const DELETED = `
-  user_id AS "userId", nullif(token_id, '') AS "tokenId", source, leadtap.to_ms(last_at) AS "lastAt", times`;
 const PRUNE_OLD = `
-  DELETE FROM leadtap.refused_leads WHERE last_at < leadtap.from_ms($1) RETURNING ${DELETED}`;
+  DELETE FROM leadtap.refused_leads WHERE last_at < leadtap.from_ms($1)
+  RETURNING user_id AS "userId", nullif(token_id, '') AS "tokenId", source, leadtap.to_ms(last_at) AS "lastAt", times`;
 
-/**
- * The rows of a company that are beyond its bounds. Its users take turns, and so do the tokens of a user: one that floods, or changes its
- * tokens, loses its own oldest rows.
- */
-const FIND_EXCESS = `
-  SELECT f.id FROM (
-    SELECT u.*, row_number() OVER fair AS place, sum(u.bytes) OVER fair AS total FROM (
-      SELECT t.*, row_number() OVER of_user AS place_of_user, sum(t.bytes) OVER of_user AS total_of_user FROM (
-        SELECT r.id, r.user_id, r.bytes, r.last_at,
-               row_number() OVER (PARTITION BY r.user_id, r.token_id ORDER BY r.last_at DESC, r.id DESC) AS place_of_token
-          FROM leadtap.refused_leads AS r WHERE r.company_id = $1) AS t
-      WINDOW of_user AS (PARTITION BY t.user_id ORDER BY t.place_of_token, t.last_at DESC, t.id DESC ROWS UNBOUNDED PRECEDING)) AS u
-    WINDOW fair AS (ORDER BY u.place_of_user, u.last_at DESC, u.id DESC ROWS UNBOUNDED PRECEDING)) AS f
-   WHERE f.place > ${MAX_REFUSED_LEADS} OR f.total > ${MAX_REFUSED_BYTES}
-      OR f.place_of_user > ${MAX_REFUSED_LEADS / 2} OR f.total_of_user > ${MAX_REFUSED_BYTES / 2}`;
-/** Over at least one bound. */
-const FIND_FULL_USERS = `
-  SELECT count(*) AS rows, sum(r.bytes) AS bytes FROM leadtap.refused_leads AS r WHERE r.company_id = $1 GROUP BY r.user_id`;
+const SIZES = `
+  SELECT r.user_id AS "userId", nullif(r.token_id, '') AS "tokenId", count(*) AS requests, sum(r.bytes) AS bytes
+    FROM leadtap.refused_leads AS r WHERE r.company_id = $1 GROUP BY r.user_id, r.token_id`;
 
 /** SQLite answers no poll while it overwrites what it deletes: some milliseconds. */
 const MAX_BYTES_PER_REMOVAL = 512 * 1024;
 /** What a row takes besides its body. */
 const ROW_BYTES = 4096;
 
-const KEPT_MS = REFUSED_DAYS * 86_400_000;
+const HELD_MS = REFUSED_DAYS * 86_400_000;
 const MAX_FIELDS = 20;
 
 /** A company has at most 1,000 rows. */
 const SUMMARIZE = `
   SELECT r.company_id AS "companyId", r.user_id AS "userId", nullif(r.token_id, '') AS "tokenId", r.code,
-         count(*) AS kept, sum(r.times) AS requests,
+         count(*) AS held, sum(r.times) AS requests,
          leadtap.to_ms(min(r.received_at)) AS "firstAt", leadtap.to_ms(max(r.last_at)) AS "lastAt", max(r.id) AS newest
     FROM leadtap.refused_leads AS r WHERE r.company_id = $1
    GROUP BY r.company_id, r.user_id, r.token_id, r.code ORDER BY max(r.last_at) DESC`;
@@ -144,7 +127,7 @@ interface DeletedRow extends TokenKey {
 
 interface SummaryRow extends SenderKey {
   readonly code: ProblemCode;
-  readonly kept: number;
+  readonly held: number;
   readonly requests: number;
   readonly firstAt: number;
   readonly lastAt: number;
@@ -163,6 +146,8 @@ const ACCEPTED: Record<keyof AcceptedRequest, ColumnType> = {
   bodyHash: 'text',
 };
 
+const SENDER_AND_BODY = { companyId: 'text', userId: 'text', tokenId: 'text', bodyHash: 'text' } as const;
+
 const prepareSql = (dialect: Dialect) => {
   return {
     put: `${insertSql(dialect, REFUSED_LEADS)}
@@ -172,6 +157,13 @@ const prepareSql = (dialect: Dialect) => {
         code = excluded.code, errors = excluded.errors, media_type = excluded.media_type`,
     findUsers: `
       SELECT u.id AS "userId", u.company_id AS "companyId" FROM leadtap.users AS u WHERE ${dialect.isIn('u.id', '$1')}`,
+    findKnown: `
+      SELECT k.id FROM ${dialect.rows('$1', { id: 'text', ...SENDER_AND_BODY })} AS k ${dialect.joinEach(
+        'refused_leads',
+        'r',
+        `r.company_id = k."companyId" AND r.user_id = k."userId"
+          AND r.token_id = coalesce(k."tokenId", '') AND r.body_hash = k."bodyHash"`,
+      )}`,
     // The first rows. One that another instance has just recorded again has another `last_at`, and stays.
     removeAccepted: `
       DELETE FROM leadtap.refused_leads WHERE (id, last_at) IN (
@@ -186,20 +178,51 @@ const prepareSql = (dialect: Dialect) => {
             )}) AS f
          WHERE f.total - f.bytes - ${ROW_BYTES} < ${MAX_BYTES_PER_REMOVAL}) RETURNING 1`,
     remove: `DELETE FROM leadtap.refused_leads WHERE ${dialect.isIn('id', '$1')} RETURNING 1`,
-    dropExcess: `DELETE FROM leadtap.refused_leads WHERE ${dialect.isIn('id', '$1')} RETURNING ${DELETED}`,
     findErrors: `SELECT r.id, r.errors FROM leadtap.refused_leads AS r WHERE ${dialect.isIn('r.id', '$1')}`,
   };
 };
 
-/** "LTRF". Instances write one after the other, so that two of them do not exceed the bounds together. */
-const RECORD_LOCK = 0x4c545246;
-const lockRefused = (): SqlTask<void> => lock('SELECT pg_advisory_xact_lock($1)', [RECORD_LOCK]);
+interface Size extends TokenKey {
+  readonly requests: number;
+  readonly bytes: number;
+}
+
+/** What may still be held. */
+class Room {
+  /** By company, and by sender. */
+  readonly #sizes = new Map<string, Pick<Size, 'requests' | 'bytes'>>();
+
+  add(companyId: string, sizes: readonly Size[]): void {
+    for (const { userId, tokenId, requests, bytes } of sizes)
+      this.#count({ companyId, userId, tokenId }, requests, bytes);
+  }
+
+  /** False if there is no room for the row. */
+  take(row: StoredRow): boolean {
+    if (!this.#fits(companyKey(row), row.bytes, 1) || !this.#fits(senderKey(row), row.bytes, 2)) return false;
+    this.#count(row, 1, row.bytes);
+    return true;
+  }
+
+  #fits(key: string, added: number, share: number): boolean {
+    const { requests, bytes } = this.#sizes.get(key) ?? { requests: 0, bytes: 0 };
+    return requests < MAX_REFUSED_LEADS / share && bytes + added <= MAX_REFUSED_BYTES / share;
+  }
+
+  #count(sender: SenderKey, requests: number, bytes: number): void {
+    for (const key of [companyKey(sender), senderKey(sender)]) {
+      const size = this.#sizes.get(key) ?? { requests: 0, bytes: 0 };
+      this.#sizes.set(key, { requests: size.requests + requests, bytes: size.bytes + bytes });
+    }
+  }
+}
 
 /** Bookkeeping gives up soon, and is tried again. */
 const SHORT: TaskOptions = { timeout: 'short' };
 
 const senderKey = ({ companyId, userId, tokenId }: SenderKey): string =>
   JSON.stringify([companyId, userId, tokenId]);
+const companyKey = ({ companyId }: Pick<SenderKey, 'companyId'>): string => JSON.stringify([companyId]);
 const userKey = ({ companyId, userId }: Pick<SenderKey, 'companyId' | 'userId'>): string =>
   JSON.stringify([companyId, userId]);
 
@@ -207,27 +230,35 @@ export function createRefusedLeadStore({ dialect, read, write }: SqlDatabase): R
   const sql = prepareSql(dialect);
   const recordSenders = prepareRecordSenders(dialect);
 
-  function* record(refused: readonly RefusedLeadWithBody[]): SqlTask<void> {
-    yield* lockRefused();
+  /** Without a lock: instances that write at the same time may exceed a bound by a batch. */
+  function* record(refused: readonly RefusedLeadWithBody[]): SqlTask<ReadonlySet<string>> {
     const userIds = [...new Set(refused.map(({ userId }) => userId))];
-    const users = yield* query<Pick<SenderKey, 'companyId' | 'userId'>>(sql.findUsers, [userIds]);
-    const known = new Set(users.map(userKey));
-    const rows = refused.filter((one) => known.has(userKey(one))).map(toRow);
-    if (rows.length === 0) return;
-    yield* query(sql.put, [JSON.stringify(rows)]);
-    const now = Math.max(...rows.map(({ lastAt }) => lastAt));
-    for (const companyId of new Set(rows.map((row) => row.companyId))) yield* dropExcess(companyId, now);
+    const users = new Set(
+      (yield* query<Pick<SenderKey, 'companyId' | 'userId'>>(sql.findUsers, [userIds])).map(userKey),
+    );
+    const rows = refused.filter((one) => users.has(userKey(one))).map(toRow);
+    const keys = rows.map(({ body: _, errors: __, ...key }) => key);
+    const known = yield* query<{ id: string }>(sql.findKnown, [JSON.stringify(keys)]);
+    const ids = new Set(known.map(({ id }) => id));
+    const room = new Room();
+    for (const companyId of new Set(rows.map((row) => row.companyId)))
+      room.add(companyId, yield* query<Size>(SIZES, [companyId]));
+    const held = rows.filter((row) => ids.has(row.id) || room.take(row));
+    // In one order, so that two instances cause no deadlock.
+    held.sort((a, b) => (a.bodyHash < b.bodyHash ? -1 : 1));
+    if (held.length > 0) yield* query(sql.put, [JSON.stringify(held)]);
+    return new Set(held.map(({ id }) => id));
   }
 
   function* prune(now: number): SqlTask<number> {
     const removed = yield* query(PRUNE_REMOVED);
-    const old = yield* query<DeletedRow>(PRUNE_OLD, [now - KEPT_MS]);
-    yield* countUnkept(old, now);
+    const old = yield* query<DeletedRow>(PRUNE_OLD, [now - HELD_MS]);
+    yield* countLost(old, now);
     return removed.length + old.length;
   }
 
   /** In the same transaction, so that none is forgotten. */
-  function* countUnkept(deleted: readonly DeletedRow[], now: number): SqlTask<void> {
+  function* countLost(deleted: readonly DeletedRow[], now: number): SqlTask<void> {
     if (deleted.length === 0) return;
     yield* recordSenders(
       deleted.map(({ userId, tokenId, source, lastAt, times }) => ({
@@ -236,20 +267,6 @@ export function createRefusedLeadStore({ dialect, read, write }: SqlDatabase): R
         ...{ writtenAt: now, days: [toDay(dayOf(now), 0, 0, times)] },
       })),
     );
-  }
-
-  function* dropExcess(companyId: string, now: number): SqlTask<void> {
-    const users = yield* query<{ rows: number; bytes: number }>(FIND_FULL_USERS, [companyId]);
-    const [most, size, all, bytes] = [
-      Math.max(...users.map((user) => user.rows)),
-      Math.max(...users.map((user) => user.bytes)),
-      users.reduce((sum, user) => sum + user.rows, 0),
-      users.reduce((sum, user) => sum + user.bytes, 0),
-    ];
-    const isUserFull = most > MAX_REFUSED_LEADS / 2 || size > MAX_REFUSED_BYTES / 2;
-    if (!isUserFull && all <= MAX_REFUSED_LEADS && bytes <= MAX_REFUSED_BYTES) return;
-    const excess = yield* query<{ id: string }>(FIND_EXCESS, [companyId]);
-    yield* countUnkept(yield* query<DeletedRow>(sql.dropExcess, [excess.map(({ id }) => id)]), now);
   }
 
   function* summarizeCompany(companyId: string): SqlTask<RefusedSummary[]> {
@@ -268,7 +285,7 @@ export function createRefusedLeadStore({ dialect, read, write }: SqlDatabase): R
       const names = (errors.get(newest) ?? []).flatMap(({ field }) => field ?? []);
       return {
         ...{ companyId, userId, tokenId, code },
-        kept: of.reduce((sum, { kept }) => sum + kept, 0),
+        held: of.reduce((sum, { held }) => sum + held, 0),
         requests: of.reduce((sum, { requests }) => sum + requests, 0),
         firstAt: Math.min(...of.map(({ firstAt }) => firstAt)),
         lastAt: Math.max(...of.map(({ lastAt }) => lastAt)),
@@ -278,7 +295,7 @@ export function createRefusedLeadStore({ dialect, read, write }: SqlDatabase): R
   }
 
   return {
-    record: (refused) => write(() => record(refused), SHORT),
+    record: (refused) => write(() => record(refused)),
 
     async removeAccepted(accepted) {
       const requests = JSON.stringify(accepted);

@@ -13,7 +13,7 @@ export function sendRunOf(
   const code = problem?.code ?? (status === CLIENT_CLOSED_REQUEST ? 'client-closed-request' : null);
   return {
     ...{ firstAt: at, lastAt: at, times: 1, status, code, added, updated },
-    isHeld: problem?.parts.isKept === true,
+    isHeld: problem?.parts.held === true,
     fields: shownNames(errors),
     durationMs: Math.round(durationMs),
   };

@@ -10,7 +10,6 @@ import { shownNames } from '../leads/shown-names.ts';
 import type { Clock } from '../lib/clock.ts';
 import { dayOf, toDay } from './merge-senders.ts';
 import type { SenderRefusal, SenderStore, SenderSummary } from './sender-store.ts';
-import type { RefusedLead } from './store.ts';
 
 export interface SenderRecorderOptions {
   readonly clock: Clock;
@@ -26,8 +25,8 @@ export interface SenderRecorderOptions {
 export interface RefusedLeads {
   readonly code: ProblemCode;
   readonly errors?: readonly LeadError[] | undefined;
-  /** Whether the body is kept. */
-  readonly isKept: boolean;
+  /** Whether the request is held. */
+  readonly isHeld: boolean;
 }
 
 /** A request that sends leads, and has ended. */
@@ -40,9 +39,6 @@ export interface EndedRequest {
   readonly refused: RefusedLeads | undefined;
   readonly durationMs?: number;
 }
-
-/** The same request, as often as it was refused. */
-export type LostRequest = Pick<RefusedLead, 'userId' | 'tokenId' | 'lastAt' | 'times'>;
 
 /** The requests of a sender. */
 interface Entry extends TokenEntry {
@@ -105,7 +101,7 @@ export class SenderRecorder {
       entry.lastAcceptedAt = at;
       hourEntryOf(entry, at).accepted += leads;
     } else if (refused && status < 500 && !REPEATED.includes(status)) {
-      const { code, errors, isKept } = refused;
+      const { code, errors, isHeld } = refused;
       entry.lastRefusal = {
         at,
         status,
@@ -114,19 +110,10 @@ export class SenderRecorder {
       };
       const hour = hourEntryOf(entry, at);
       hour.refused += 1;
-      if (isKept) return;
+      if (isHeld) return;
       hour.unkept += 1;
       entry.lastUnkeptAt = at;
     }
-  }
-
-  /** Refused requests that were to be kept are lost. */
-  recordLost({ userId, tokenId, lastAt, times }: LostRequest): void {
-    const entry = this.#batches.entryOf({ userId, ...(tokenId !== null && { tokenId }) });
-    if (!entry) return;
-    entry.lastRequestAt = Math.max(entry.lastRequestAt, lastAt);
-    entry.lastUnkeptAt = Math.max(entry.lastUnkeptAt ?? 0, lastAt);
-    hourEntryOf(entry, lastAt).unkept += times;
   }
 
   /** The number of senders that are not written. */

@@ -101,9 +101,9 @@ export interface AcceptedRequest {
   readonly at: number;
 }
 
-/** The refused requests of a sender that are kept. */
+/** The refused requests of a sender that are held. */
 export interface RefusedSummary extends SenderKey {
-  readonly kept: number;
+  readonly held: number;
   /** With those that were sent again. */
   readonly requests: number;
   readonly firstAt: number;
@@ -113,17 +113,17 @@ export interface RefusedSummary extends SenderKey {
   readonly fields: readonly string[];
 }
 
-/** Requests that were refused, and are kept for the operator. */
+/** Requests that were refused, and are held for the operator. */
 export interface RefusedLeadStore {
   /**
-   * Keeps these requests in one transaction. The same body of the same sender counts up. Those of users who do not exist are left
-   * out, and the oldest ones of a company beyond its bounds are deleted: they count as not kept for their sender.
+   * Holds these requests in one transaction, and returns the ids of those that are held: not those of users who do not exist, nor
+   * those for which the company or the sender has no room. The same body of the same sender counts up, and needs no room.
    */
-  record(refused: readonly RefusedLeadWithBody[]): Promise<void>;
+  record(refused: readonly RefusedLeadWithBody[]): Promise<ReadonlySet<string>>;
   /** Deletes the rows of requests that were accepted: with the same body and source of the same user. */
   removeAccepted(accepted: readonly AcceptedRequest[]): Promise<number>;
   /**
-   * Deletes the rows that were last sent 30 days ago, which count as not kept for their sender, and those of users who do not exist.
+   * Deletes the rows that were last sent 30 days ago, which count as lost for their sender, and those of users who do not exist.
    * Returns their number.
    */
   prune(now: number): Promise<number>;
@@ -136,7 +136,7 @@ export interface RefusedLeadStore {
   }): Promise<readonly StoredRefusedLead[]>;
   find(id: string): Promise<(StoredRefusedLead & RefusedLeadWithBody) | undefined>;
   remove(ids: readonly string[]): Promise<number>;
-  /** The senders whose requests are kept, by company. */
+  /** The senders whose requests are held, by company. */
   summarize(companyId?: string): Promise<readonly RefusedSummary[]>;
 }
 

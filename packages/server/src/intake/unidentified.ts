@@ -63,7 +63,7 @@ export function createUnidentifiedRecorder({
       if (!token) continue;
       // In the address, a token that may also read leads is invalid: that is why its leads are refused, or it is of an automation.
       if (isInUrl && hasTokenScope(token, 'leads:read') && problem.code !== 'token-invalid') continue;
-      const refused = { code: problem.code, isKept: false };
+      const refused = { code: problem.code, isHeld: false };
       if (mayHaveLeads(request, token, basePath)) {
         senders.recordRequest(token, { status, leads: undefined, updated: 0, refused, durationMs });
         connections?.recordSend(token, sendRunOf(ended, clock(), NO_LEADS));

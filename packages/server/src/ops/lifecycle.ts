@@ -30,8 +30,8 @@ export interface Startable {
   onStart(): void;
   /** From now on the service is not ready. Resolves when it may stop listening. */
   beforeStop(): Promise<void>;
-  /** Closes what requests use. What it must write may take this time, which the stop has left. */
-  close(limitMs?: number): Promise<void>;
+  /** Closes what requests use. */
+  close(): Promise<void>;
 }
 
 export async function start(
@@ -41,14 +41,13 @@ export async function start(
 ): Promise<Running> {
   const { publicServer, privateServer } = service;
   const stopOnce = async (): Promise<void> => {
-    const endsAt = performance.now() + shutdownLimitMs;
     const limit = setTimeout(() => publicServer.closeConnections(), shutdownLimitMs);
     await service.beforeStop();
     await publicServer.close();
     clearTimeout(limit);
     privateServer.closeConnections();
     await privateServer.close();
-    await service.close(endsAt - performance.now());
+    await service.close();
   };
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => {

@@ -167,7 +167,7 @@ function refusedOf(
     const { requests, firstAt, lastAt, code, fields } = kept;
     const questions = code === 'no-contact' && source !== null ? shownQuestions(fields) : [];
     const times = { firstAt: toIso(firstAt), lastAt: toIso(lastAt), unkept, unkeptSince, unkeptAt };
-    return { kept: kept.kept, requests, ...times, code, fields: shownNames(fields), questions };
+    return { kept: kept.held, requests, ...times, code, fields: shownNames(fields), questions };
   }
   const none = { kept: 0, requests: 0, firstAt: null, questions: [] };
   if (unkeptAt === null) return null;

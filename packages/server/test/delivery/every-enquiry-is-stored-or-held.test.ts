@@ -23,37 +23,37 @@ interface TokenParts {
 /** What a sender sends of an enquiry, and the status that it gets. */
 interface Attempt {
   readonly status: number;
-  readonly isKept: boolean;
+  readonly isHeld: boolean;
   readonly token: TokenParts | 'forged';
   readonly body: (enquiry: Enquiry) => string;
 }
 
 const lead = ({ email }: Enquiry): string => JSON.stringify({ firstName: 'Ada', email });
-/** Twice as large as what is kept. */
+/** Twice as large as what is held. */
 const large = ({ email }: Enquiry): string =>
   JSON.stringify({ mail: email, addressNotes: 'x'.repeat(131_072) });
 
 const REFUSED: Readonly<Record<string, Attempt>> = {
   renamed: {
     status: 422,
-    isKept: true,
+    isHeld: true,
     token: {},
     body: (enquiry) => JSON.stringify({ mail: enquiry.email }),
   },
-  expired: { status: 401, isKept: true, token: { endsInMs: -HOUR_MS }, body: lead },
-  'without the scope': { status: 403, isKept: true, token: { scopes: ['leads:read'] }, body: lead },
-  forged: { status: 401, isKept: false, token: 'forged', body: lead },
-  'cut off': { status: 400, isKept: false, token: {}, body: (enquiry) => lead(enquiry).slice(0, -1) },
-  large: { status: 422, isKept: false, token: {}, body: large },
+  expired: { status: 401, isHeld: true, token: { endsInMs: -HOUR_MS }, body: lead },
+  'without the scope': { status: 403, isHeld: true, token: { scopes: ['leads:read'] }, body: lead },
+  forged: { status: 401, isHeld: false, token: 'forged', body: lead },
+  'cut off': { status: 400, isHeld: false, token: {}, body: (enquiry) => lead(enquiry).slice(0, -1) },
+  large: { status: 422, isHeld: false, token: {}, body: large },
 };
 
-const ACCEPTED: Attempt = { status: 201, isKept: false, token: {}, body: lead };
+const ACCEPTED: Attempt = { status: 201, isHeld: false, token: {}, body: lead };
 
 interface History {
   readonly refused: readonly string[];
   /** `corrected`: the sender sends it again as it should be. `twice`: and once more, as after a lost answer. */
   readonly end: 'left' | 'corrected' | 'twice';
-  /** Whether the operator accepts at the end what is kept of it. */
+  /** Whether the operator accepts at the end what is held of it. */
   readonly isAccepted: boolean;
   /** By attempt: which instance gets it. */
   readonly instances: readonly (0 | 1)[];
@@ -84,7 +84,7 @@ async function send(test: TestService, { token, body, status }: Attempt, enquiry
   expect(response.status).toBe(status);
 }
 
-it('each enquiry is stored once, or kept, or was refused in a way that keeps nothing', async () => {
+it('each enquiry is stored once, or held, or was refused in a way that holds nothing', async () => {
   const first = await startService();
   const instances = [first, await startService({ beside: first })] as const;
   const shell = terminal();
@@ -102,16 +102,16 @@ it('each enquiry is stored once, or kept, or was refused in a way that keeps not
 
   async function countRows(
     emails: readonly string[],
-  ): Promise<Map<string, { stored: number; kept: string[] }>> {
+  ): Promise<Map<string, { stored: number; held: string[] }>> {
     const { store } = first;
-    const found = new Map(emails.map((email) => [email, { stored: 0, kept: [] as string[] }]));
+    const found = new Map(emails.map((email) => [email, { stored: 0, held: [] as string[] }]));
     for (const { lead } of await store.listLeads({ companyId: 'acme', limit: 100_000 })) {
       const counts = found.get(lead.email ?? '');
       if (counts) counts.stored += 1;
     }
     for (const { id } of await store.refusedLeads.list({ limit: 5000 })) {
       const row = await store.refusedLeads.find(id);
-      for (const [email, counts] of found) if (row?.body.includes(email)) counts.kept.push(id);
+      for (const [email, counts] of found) if (row?.body.includes(email)) counts.held.push(id);
     }
     return found;
   }
@@ -129,25 +129,25 @@ it('each enquiry is stored once, or kept, or was refused in a way that keeps not
       for (const enquiry of enquiries) {
         const { email, refused, end, isAccepted } = enquiry;
         const isStored = end !== 'left';
-        const isKept = refused
+        const isHeld = refused
           .map((kind) => REFUSED[kind])
           // A request with the same body that is accepted later ends it.
-          .some((one) => one?.isKept && !(isStored && one.body(enquiry) === ACCEPTED.body(enquiry)));
-        const { stored, kept } = before.get(email) ?? { stored: 0, kept: [] };
-        expect({ stored, isKept: kept.length > 0 }, `${refused}, ${end}`).toEqual({
+          .some((one) => one?.isHeld && !(isStored && one.body(enquiry) === ACCEPTED.body(enquiry)));
+        const { stored, held } = before.get(email) ?? { stored: 0, held: [] };
+        expect({ stored, isHeld: held.length > 0 }, `${refused}, ${end}`).toEqual({
           stored: isStored ? 1 : 0,
-          isKept,
+          isHeld,
         });
-        if (!isAccepted || kept.length === 0) continue;
-        const ran = await shell.run(['leads', 'refused', 'accept', ...kept, '--map', 'mail=email'], {
+        if (!isAccepted || held.length === 0) continue;
+        const ran = await shell.run(['leads', 'refused', 'accept', ...held, '--map', 'mail=email'], {
           env: first.database.env,
         });
         expect(ran, ran.stderr).toMatchObject({ code: 0 });
       }
       const after = await countRows(emails);
       for (const { email, isAccepted } of enquiries) {
-        const { stored, kept } = before.get(email) ?? { stored: 0, kept: [] };
-        const expected = isAccepted ? { stored: stored + kept.length, kept: [] } : { stored, kept };
+        const { stored, held } = before.get(email) ?? { stored: 0, held: [] };
+        const expected = isAccepted ? { stored: stored + held.length, held: [] } : { stored, held };
         expect(after.get(email)).toEqual(expected);
       }
     }),

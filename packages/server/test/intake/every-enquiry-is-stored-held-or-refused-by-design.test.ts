@@ -4,7 +4,6 @@ import fc from 'fast-check';
 import { issueToken } from 'leadtap';
 import { expect, it } from 'vitest';
 import { shareService } from '../../../testing/harness/shared-service.ts';
-import { KEPT_DETAIL } from '../../src/intake/refused-leads.ts';
 import { terminal } from '../cli/terminal.ts';
 
 const DAY_MS = 86_400_000;
@@ -22,8 +21,8 @@ interface Enquiry {
   readonly shape: Shape;
   /** Set after a 2xx or an `accept`. After a 2xx, only a request with a key is sent again. */
   storedBy: Sender | 'operator' | undefined;
-  /** An answer said that it is kept, and it was not deleted since. */
-  isKept: boolean;
+  /** An answer said that it is held, and it was not deleted since. */
+  isHeld: boolean;
   wasSent: boolean;
 }
 
@@ -71,7 +70,7 @@ class Run {
 
   constructor(given: readonly Pick<Enquiry, 'key' | 'shape'>[]) {
     this.#enquiries = given.map((one, index) => ({
-      ...{ ...one, name: `${this.#tag}-${index}`, storedBy: undefined, isKept: false, wasSent: false },
+      ...{ ...one, name: `${this.#tag}-${index}`, storedBy: undefined, isHeld: false, wasSent: false },
     }));
   }
 
@@ -81,7 +80,7 @@ class Run {
     const found = this.#enquiries[step.enquiry];
     if (!found || found.storedBy) return;
     await this.#remove(found);
-    found.isKept = false;
+    found.isHeld = false;
   }
 
   async #send({ enquiry, sender, state }: Extract<Step, { kind: 'send' }>): Promise<void> {
@@ -90,15 +89,15 @@ class Run {
     const by = found.key?.sender ?? sender;
     const sent = found.shape;
     if (found.storedBy && !(found.key && state === 'good' && sent === 'good')) return;
-    const { status, saysKept } = await this.#post(found, by, state, sent);
+    const { status, held } = await this.#post(found, by, state, sent);
     found.wasSent = true;
     const what = `${state} token, ${sent} body: ${status}`;
     const isByDesign = state === 'revoked' || sent === 'text' || sent === 'malformed';
     if (state === 'good' && sent === 'good') {
       expect(status, what).toBe(201);
       found.storedBy = by;
-    } else expect(saysKept, what).toBe(!isByDesign);
-    found.isKept ||= saysKept;
+    } else expect(held, what).toBe(!isByDesign);
+    found.isHeld ||= held;
   }
 
   async #post({ name, key }: Enquiry, sender: Sender, state: State, shape: Shape) {
@@ -123,8 +122,8 @@ class Run {
       },
       body: bodyOf(name, shape),
     });
-    const { detail = '' } = (await answer.json()) as { readonly detail?: string };
-    return { status: answer.status, saysKept: detail.endsWith(KEPT_DETAIL) };
+    const { held = false } = (await answer.json()) as { readonly held?: boolean };
+    return { status: answer.status, held };
   }
 
   /** With the field of the name that the invalid bodies have. */
@@ -135,7 +134,7 @@ class Run {
   }
 
   async #remove({ name }: Enquiry): Promise<void> {
-    const ids = (await this.#kept()).flatMap(([id, body]) => (body.includes(name) ? [id] : []));
+    const ids = (await this.#held()).flatMap(([id, body]) => (body.includes(name) ? [id] : []));
     if (ids.length > 0) await this.#run(`leads refused delete ${ids.join(' ')}`);
   }
 
@@ -144,7 +143,7 @@ class Run {
     await terminal().run(command, { env: service().database.env });
   }
 
-  async #kept(): Promise<(readonly [id: string, body: string])[]> {
+  async #held(): Promise<(readonly [id: string, body: string])[]> {
     const { service: running, store } = service();
     await running.refusedLeads.flush();
     const rows = (await store.refusedLeads.list({ companyId: 'acme', limit: 5000 })).filter(({ tokenId }) =>
@@ -166,25 +165,25 @@ class Run {
   }
 
   async check(): Promise<void> {
-    const [kept, stored] = [await this.#kept(), await this.#stored()];
+    const [held, stored] = [await this.#held(), await this.#stored()];
     const found = this.#enquiries
       .filter(({ wasSent }) => wasSent)
       .map(({ name }) => ({
         stored: stored.get(name) ?? 0,
-        isKept: kept.some(([, body]) => body.includes(name)),
+        isHeld: held.some(([, body]) => body.includes(name)),
       }));
     expect(found).toEqual(
       this.#enquiries
         .filter(({ wasSent }) => wasSent)
-        .map(({ storedBy, isKept }) => ({
+        .map(({ storedBy, isHeld }) => ({
           stored: storedBy ? 1 : 0,
-          isKept: storedBy === undefined && isKept,
+          isHeld: storedBy === undefined && isHeld,
         })),
     );
   }
 }
 
-it('every enquiry is either stored once, kept, or refused by design', async () => {
+it('every enquiry is either stored once, held, or refused by design', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(enquiry, { minLength: 1, maxLength: MAX_ENQUIRIES }),

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { LEADS_PATH } from '@leadtap/contract';
+import { LEADS_PATH, type Problem } from '@leadtap/contract';
 import { issueToken, type TokenScope } from 'leadtap';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { sendBody, sendLeads } from '../../../testing/harness/intake.ts';
@@ -9,7 +9,6 @@ import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { issuedToken } from '../../../testing/harness/organisation.ts';
 import { startService, type TestService } from '../../../testing/harness/service.ts';
 import { shareService } from '../../../testing/harness/shared-service.ts';
-import { KEPT_DETAIL } from '../../src/intake/refused-leads.ts';
 import { makeKey, sign, startIdentityProvider } from '../tokens/support/identity-provider.ts';
 
 const DAY_MS = 86_400_000;
@@ -44,12 +43,13 @@ async function post(
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
     body: typeof body === 'string' ? body : new Uint8Array(body),
   });
-  const { code, detail = '' } = (await answer.json()) as { readonly code?: string; readonly detail?: string };
-  return { status: answer.status, code, saysKept: detail.endsWith(` ${KEPT_DETAIL}`) };
+  const { code, detail, held } = (await answer.json()) as Partial<Problem>;
+  expect(detail?.includes('is held for 30 days')).toBe(held === true);
+  return { status: answer.status, code, held };
 }
 
-/** What is kept of a token, or of all: rows are there when the request is answered. */
-async function keptOf({ store }: TestService, tokenId?: string) {
+/** What is held of a token, or of all: rows are there when the request is answered. */
+async function heldOf({ store }: TestService, tokenId?: string) {
   const all = await store.refusedLeads.list({ limit: 5000 });
   return all.filter((row) => tokenId === undefined || row.tokenId === tokenId);
 }
@@ -57,7 +57,7 @@ async function keptOf({ store }: TestService, tokenId?: string) {
 /** After the rows of requests that were accepted are deleted. */
 async function leftOf(test: TestService) {
   await test.service.refusedLeads.flush();
-  return keptOf(test);
+  return heldOf(test);
 }
 
 const INVALID = '{"firstName":"Ada","mail":"ada@example.com"}';
@@ -79,14 +79,14 @@ const NEVER_ACCEPTED: readonly (readonly [string, string | Buffer, Readonly<Reco
   ['no multipart form', 'x', { 'content-type': 'multipart/form-data; boundary=xyz' }],
 ];
 
-/** Token, body, headers, status, code, and whether it is kept. */
+/** Token, body, headers, status, code, and `held` in the answer. */
 type Request = readonly [
   name: string,
   token: Token,
   body: string | Buffer,
   headers: Readonly<Record<string, string>>,
   outcome: string,
-  isKept: boolean,
+  held: boolean | undefined,
 ];
 
 const REQUESTS: readonly Request[] = [
@@ -150,28 +150,35 @@ const REQUESTS: readonly Request[] = [
     VALID,
     {},
     '404 user-not-found',
-    false,
+    undefined,
   ],
   ['an empty form', {}, '', FORM, '422 invalid-lead', false],
-  ['text that is no JSON', {}, '{', {}, '400 malformed-request', false],
-  ['another media type', {}, VALID, { 'content-type': 'text/plain' }, '415 unsupported-media-type', false],
-  ['a malformed key', {}, INVALID, { 'idempotency-key': 'é' }, '400 malformed-request', false],
+  ['text that is no JSON', {}, '{', {}, '400 malformed-request', undefined],
+  [
+    'another media type',
+    {},
+    VALID,
+    { 'content-type': 'text/plain' },
+    '415 unsupported-media-type',
+    undefined,
+  ],
+  ['a malformed key', {}, INVALID, { 'idempotency-key': 'é' }, '400 malformed-request', undefined],
   ['a person in the console', {}, INVALID, { 'leadtap-client': 'console' }, '422 invalid-lead', false],
 ];
 
 describe('a refused request', () => {
   const service = shareService();
 
-  it.each(REQUESTS)('%s', async (_name, token, body, headers, outcome, isKept) => {
+  it.each(REQUESTS)('%s', async (_name, token, body, headers, outcome, held) => {
     const tokenId = randomUUID();
     const answer = await post(service(), await issue(service(), { tokenId, ...token }), body, headers);
     expect({ ...answer, status: `${answer.status} ${answer.code}` }).toMatchObject({
       status: outcome,
-      saysKept: isKept,
+      held,
     });
-    const kept = await keptOf(service(), tokenId);
-    expect(kept).toHaveLength(isKept ? 1 : 0);
-    const [row] = kept;
+    const rows = await heldOf(service(), tokenId);
+    expect(rows).toHaveLength(held ? 1 : 0);
+    const [row] = rows;
     if (!row) return;
     expect(row).toMatchObject({
       companyId: 'acme',
@@ -184,7 +191,7 @@ describe('a refused request', () => {
     expect(found?.mediaType).toBe(headers['content-type'] ?? 'application/json');
   });
 
-  it('keeps names of fields, and no value in its errors', async () => {
+  it('has names of fields, and no value in its errors', async () => {
     const tokenId = randomUUID();
     const lead = {
       mail: 'a',
@@ -194,7 +201,7 @@ describe('a refused request', () => {
       customFields: 'secret',
     };
     await post(service(), await issue(service(), { tokenId }), JSON.stringify([lead, { id: 'secret' }]));
-    const [row] = await keptOf(service(), tokenId);
+    const [row] = await heldOf(service(), tokenId);
     expect(row?.errors.map(({ index, field }) => [index, field])).toEqual(
       expect.arrayContaining([
         [0, 'mail'],
@@ -206,7 +213,7 @@ describe('a refused request', () => {
     expect(JSON.stringify(row)).not.toMatch(/secret/i);
   });
 
-  it('keeps what its token says of the body', async () => {
+  it('is held with what its token says of the body', async () => {
     const tokenId = randomUUID();
     const source = { name: 'form', map: { Mél: 'email' } };
     const token = { tokenId, source, timeZone: 'Europe/Paris', endedMs: 1000 };
@@ -216,7 +223,7 @@ describe('a refused request', () => {
     const { url } = service();
     const authorization = `Bearer ${await issue(service(), token)}`;
     await fetch(`${url}${LEADS_PATH}`, { method: 'POST', headers: { authorization }, body });
-    expect(await keptOf(service(), tokenId)).toMatchObject([
+    expect(await heldOf(service(), tokenId)).toMatchObject([
       {
         ...{ source: 'form', answerMap: source.map, timeZone: 'Europe/Paris', sender: 'Web form' },
         mediaType: expect.stringMatching(/^multipart\/form-data; boundary=/),
@@ -225,7 +232,7 @@ describe('a refused request', () => {
   });
 });
 
-it('an expired token of an identity provider is kept, and a forged or revoked one is not', async () => {
+it('a request with an expired token of an identity provider is held, and with a forged or revoked one it is not', async () => {
   const [key, other] = [await makeKey('ES256', 'a'), await makeKey('ES256', 'a')];
   const provider = await startIdentityProvider(key);
   const test = await startService({ env: provider.env });
@@ -242,14 +249,14 @@ it('an expired token of an identity provider is kept, and a forged or revoked on
     if (answers.length === 4) await test.store.revokeToken('revoked');
     answers.push(await post(test, token, INVALID));
   }
-  expect(answers.map(({ code, saysKept }) => [code, saysKept])).toEqual([
+  expect(answers.map(({ code, held }) => [code, held])).toEqual([
     ['token-expired', true],
     ['token-expired', true],
-    ['token-invalid', false],
-    ['token-invalid', false],
+    ['token-invalid', undefined],
+    ['token-invalid', undefined],
     ['token-expired', false],
   ]);
-  expect((await keptOf(test)).map(({ tokenId }) => tokenId)).toEqual(['good', null]);
+  expect((await heldOf(test)).map(({ tokenId }) => tokenId)).toEqual(['good', null]);
 });
 
 describe('a request that is sent again', () => {
@@ -266,7 +273,7 @@ describe('a request that is sent again', () => {
     const PLACE = '{"firstName":"Ada","branchId":"new"}';
     for (const instance of [test, other, test]) expect((await send(instance, PLACE)).status).toBe(422);
     expect((await send(test, PLACE, undefined, 'second form', 'seller')).status).toBe(422);
-    expect((await keptOf(test)).map(({ times }) => times)).toEqual([3, 1]);
+    expect((await heldOf(test)).map(({ times }) => times)).toEqual([3, 1]);
     // The operator adds the branch. Another token of the user may send the same body.
     const branches = [{ id: 'new', name: 'New', departments: [] }];
     await test.store.applyOrganisation({ companies: [{ id: 'acme', name: 'Acme', branches, users: [] }] });
@@ -301,15 +308,15 @@ describe('a request that is sent again', () => {
   });
 });
 
-it('LEADTAP_KEEP_REFUSED=off keeps none', async () => {
+it('LEADTAP_KEEP_REFUSED=off holds none', async () => {
   const test = await startService({ env: { LEADTAP_KEEP_REFUSED: 'off' } });
-  expect(await post(test, await issue(test, {}), INVALID)).toMatchObject({ status: 422, saysKept: false });
-  expect(await post(test, await issue(test, { endedMs: 1000 }), VALID)).toMatchObject({ saysKept: false });
-  expect(await keptOf(test)).toEqual([]);
+  expect(await post(test, await issue(test, {}), INVALID)).toMatchObject({ status: 422, held: false });
+  expect(await post(test, await issue(test, { endedMs: 1000 }), VALID)).toMatchObject({ held: false });
+  expect(await heldOf(test)).toEqual([]);
 });
 
 describe('an expired token', () => {
-  it('is kept 600 times a minute, and uses up nothing of a good one', async () => {
+  it('is held 600 times a minute, and uses up nothing of a good one', async () => {
     const clock = manualClock();
     const test = await startService({ clock, env: { LEADTAP_TRUST_PROXY: '1' } });
     const token = await test.token('boss', { tokenId: 'old', scopes: ['leads:write'], expiresInMs: -1000 });
@@ -325,15 +332,15 @@ describe('an expired token', () => {
         },
       });
       expect(answer.statusCode).toBe(401);
-      return answer.json().detail.endsWith(` ${KEPT_DETAIL}`);
+      return answer.json().held;
     };
-    // Of a type that is never kept, which counts as well, and need not wait for the commit.
+    // Of a type that is never held, which counts as well, and need not wait for the commit.
     for (let i = 0; i < 599; i += 1) expect(await send('text/plain')).toBe(false);
     expect(await send('application/json')).toBe(true);
     expect(await send('application/json')).toBe(false);
     clock.advance(60_000);
     expect(await send('application/json')).toBe(true);
-    expect(await keptOf(test)).toMatchObject([{ times: 2 }]);
+    expect(await heldOf(test)).toMatchObject([{ times: 2 }]);
     expect((await sendLeads(test, { firstName: 'Ada' })).status).toBe(201);
   });
 

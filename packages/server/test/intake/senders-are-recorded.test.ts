@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { Senders } from '@leadtap/contract/schemas';
 import type { TokenScope } from 'leadtap';
 import { Errors } from 'typebox/value';
@@ -268,34 +267,6 @@ it('names that may be values are shown nowhere: log, senders, status, list of re
   }
   for (const output of ['api', 'senders', 'list', 'listJson', 'log'] as const)
     for (const name of shown) expect(outputs[output], output).toContain(name);
-});
-
-it('a sender of which older requests were deleted to make room has an error that counts them', async () => {
-  const service = await startService();
-  const { refusedLeads } = service.store;
-  expect((await sendLeads(service, { nick: 'Ada' }, { tokenId: 'web' })).status).toBe(422);
-  await service.service.refusedLeads.flush();
-  const [row] = await refusedLeads.list({ limit: 1 });
-  const found = row && (await refusedLeads.find(row.id));
-  if (!found) throw new Error('the request is not kept');
-  const { bytes: _, sender: __, ...given } = found;
-  await refusedLeads.record(
-    Array.from({ length: 501 }, (_, index) => {
-      const body = Buffer.from(`{"nick":${index}}`);
-      return { ...given, id: `${given.id}-${index}`, body, bodyHash: hash('sha256', body) };
-    }),
-  );
-  expect(await sendersOf(service)).toMatchObject([
-    {
-      level: 'error',
-      message: expect.stringMatching(/^500 requests were refused .+; 2 more are not kept, the last one/),
-      fix: expect.stringMatching(/500 requests are kept: .+ 2 refused requests are not kept: /),
-    },
-  ]);
-  await refusedLeads.remove((await refusedLeads.list({ limit: 1000 })).map(({ id }) => id));
-  expect(await sendersOf(service)).toMatchObject([
-    { level: 'error', message: expect.stringMatching(/^2 requests were refused and are not kept/) },
-  ]);
 });
 
 it('what was recorded is written when the service stops, and a database that fails does not fail a request', async () => {

@@ -437,7 +437,7 @@ describe('a form in which no name, e-mail address or phone number is recognised'
     expect(JSON.stringify(senders)).not.toMatch(/Ada|flat/);
   });
 
-  it('is accepted with a token that maps one of them, and is kept until then', async () => {
+  it('is accepted with a token that maps one of them, and is held until then', async () => {
     const map = { 'Wie heissen Sie': 'fullName' };
     expect(await leadOf(await send('form', form, { map, type: FORM_TYPE }))).toMatchObject({
       fullName: 'Ada Lovelace',

@@ -48,11 +48,11 @@ async function terminalWith(...rows: readonly RefusedLeadWithBody[]) {
     if (rows.length > 0) await store.refusedLeads.record(rows);
   });
   const leads = () => inStore((store) => store.listLeads({ limit: 100 }));
-  const kept = () =>
+  const held = () =>
     inStore(async (store) => (await store.refusedLeads.list({ limit: 1000 })).map(({ id }) => id));
   const put = (...more: readonly RefusedLeadWithBody[]) =>
     inStore((store) => store.refusedLeads.record(more));
-  return { ...shell, leads, kept, put, inStore };
+  return { ...shell, leads, held, put, inStore };
 }
 
 const MAIL = '{"firstName":"Ada","mail":"ada@example.com"}';
@@ -106,20 +106,20 @@ test('list has the questions of a form service, without addresses and numbers', 
 describe('accept', () => {
   test('stores all leads of a request or none, with --map, and says what to do about the others', async () => {
     const both = '[{"firstName":"Ada","mail":"a@example.com"},{"firstName":"Ben","email":"b@"}]';
-    const { run, leads, kept } = await terminalWith(
+    const { run, leads, held } = await terminalWith(
       refused(1, MAIL),
       refused(2, both),
       refused(3, 'firstName=Cy&mail=c%40example.com&appointmentDateTime=2026-04-01+10%3A00', {
         ...{ mediaType: FORM, timeZone: 'Europe/Paris' },
       }),
-      refused(4, '{"mail":"kept@example.com","email":"x@example.com"}'),
+      refused(4, '{"mail":"held@example.com","email":"x@example.com"}'),
     );
     const accept = ['leads', 'refused', 'accept', '--all', '--map', 'mail=email'];
     const dry = await run([...accept, '--dry-run']);
     expect(dry.code).toBe(1);
     expect(dry.stdout).toContain('"email": "ada@example.com"');
     expect(dry.stdout).toContain('2 requests would be accepted: 2 leads');
-    expect([await leads(), await kept()]).toMatchObject([[], { length: 4 }]);
+    expect([await leads(), await held()]).toMatchObject([[], { length: 4 }]);
 
     const done = await run(accept);
     expect(done).toMatchObject({ code: 1, stdout: '2 requests accepted: 2 leads\n' });
@@ -131,11 +131,11 @@ describe('accept', () => {
       ['Cy', 'c@example.com', Date.parse('2026-04-01T08:00:00Z')],
       ['Ada', 'ada@example.com', null],
     ]);
-    expect(await kept()).toEqual([idOf(2), idOf(4)]);
+    expect(await held()).toEqual([idOf(2), idOf(4)]);
   });
 
   test('--json is one array, with what was added and what was refused again', async () => {
-    const { run, leads, kept } = await terminalWith(refused(1, MAIL), refused(2, '{"mail":"b@"}'));
+    const { run, leads, held } = await terminalWith(refused(1, MAIL), refused(2, '{"mail":"b@"}'));
     const accept = 'leads refused accept --all --map mail=email --json';
     const again = {
       ...{ id: idOf(2), accepted: false, leads: [], message: 'at least one lead is not valid' },
@@ -146,7 +146,7 @@ describe('accept', () => {
       1,
       [{ id: idOf(1), accepted: true, leads: [{ companyId: 'acme', email: 'ada@example.com' }] }, again],
     ]);
-    expect([await leads(), await kept()]).toMatchObject([[], { length: 2 }]);
+    expect([await leads(), await held()]).toMatchObject([[], { length: 2 }]);
     const done = await run(accept);
     const [stored] = await leads();
     expect([done.code, JSON.parse(done.stdout)]).toEqual([
@@ -164,7 +164,7 @@ describe('accept', () => {
 
   test('adds nothing twice: a crash after the write left the row, and the leads have no ids', async () => {
     const row = refused(1, '[{"firstName":"Ada"},{"firstName":"Ben","id":"b"}]', { code: 'token-expired' });
-    const { run, leads, kept, put, inStore } = await terminalWith(row);
+    const { run, leads, held, put, inStore } = await terminalWith(row);
     expect(await run(`leads refused accept ${row.id}`)).toMatchObject({
       code: 0,
       stdout: '1 request accepted: 2 leads\n',
@@ -181,7 +181,7 @@ describe('accept', () => {
       });
     };
     await acceptAgain();
-    expect([await leads(), await kept()]).toEqual([before, []]);
+    expect([await leads(), await held()]).toEqual([before, []]);
     // Also with another access level of the user since.
     await inStore((store) => store.updateUser('boss', { accessLevel: 'BRANCH', branchId: 'north' }));
     await acceptAgain();
@@ -189,7 +189,7 @@ describe('accept', () => {
   });
 
   test('gives people with one id a new one, except for the first', async () => {
-    const { run, leads, kept } = await terminalWith(
+    const { run, leads, held } = await terminalWith(
       ...['Ada', 'Ben', 'Cy'].map((name, at) =>
         refused(at + 1, `{"id":"form-8","firstName":"${name}","mail":"${name}@example.com"}`),
       ),
@@ -202,11 +202,11 @@ describe('accept', () => {
       ['Ben', false],
       ['Ada', true],
     ]);
-    expect(await kept()).toEqual([]);
+    expect(await held()).toEqual([]);
   });
 
   test('refuses a lead that was changed since', async () => {
-    const { run, leads, kept, inStore } = await terminalWith(
+    const { run, leads, held, inStore } = await terminalWith(
       refused(1, '{"id":"web-7","firstName":"Ada","mail":"old@example.com"}'),
     );
     await inStore((store) =>
@@ -218,7 +218,7 @@ describe('accept', () => {
     expect(some).toMatchObject({ code: 1, stdout: '0 requests accepted: 0 leads\n' });
     expect(some.stderr).toContain('lead 0: id is the id of a lead that was changed since');
     expect(await leads()).toMatchObject([{ lead: { email: 'new@example.com' } }]);
-    expect(await kept()).toHaveLength(1);
+    expect(await held()).toHaveLength(1);
   });
 
   test('places the leads where the user is now, and refuses what lies outside', async () => {
@@ -241,7 +241,7 @@ describe('accept', () => {
     const row = refused(1, '{"id":"b","firstName":"Ben","images":["https://example.com/a.png"]}', {
       code: 'token-expired',
     });
-    const { run, leads, kept, put } = await terminalWith(row);
+    const { run, leads, held, put } = await terminalWith(row);
     expect(await run('leads refused accept --all')).toMatchObject({ code: 0 });
     const before = await leads();
     await put(row);
@@ -249,7 +249,7 @@ describe('accept', () => {
       code: 0,
       stdout: '1 request accepted: 0 leads\n',
     });
-    expect([await leads(), await kept()]).toEqual([before, []]);
+    expect([await leads(), await held()]).toEqual([before, []]);
   });
 
   const AS_REFUSED_AGAIN: readonly (readonly [
@@ -268,7 +268,7 @@ describe('accept', () => {
     ['a status that does not exist', '[{"firstName":"Cy"},{"statusValue":"no","lastName":"B"}]', {}, false],
   ];
   test.each(AS_REFUSED_AGAIN)('a dry run says what it does: %s', async (_name, body, rest, isAccepted) => {
-    const { run, kept, put, inStore } = await terminalWith();
+    const { run, held, put, inStore } = await terminalWith();
     await inStore(async (store) => {
       const fields = { firstName: 'Ada' };
       await store.writeLeads([
@@ -281,7 +281,7 @@ describe('accept', () => {
     expect((await run('leads erase erased --yes')).code).toBe(0);
     await put(refused(1, body, rest));
     const dry = await run('leads refused accept --all --dry-run');
-    expect(await kept()).toHaveLength(1);
+    expect(await held()).toHaveLength(1);
     const done = await run('leads refused accept --all');
     expect(done.code).toBe(isAccepted ? 0 : 1);
     expect(dry.code).toBe(done.code);
@@ -324,7 +324,7 @@ test('delete and the selection of requests', async () => {
     refused(2, 'x', { tokenId: 'b' }),
     refused(3, 'x', { companyId: 'globex', userId: 'rival' }),
   ];
-  const { run, kept } = await terminalWith(...rows);
+  const { run, held } = await terminalWith(...rows);
   const wrong = [
     'delete',
     'delete --all',
@@ -335,14 +335,14 @@ test('delete and the selection of requests', async () => {
   for (const line of wrong) expect(await run(`leads refused ${line}`), line).toMatchObject({ code: 2 });
   for (const line of ['delete 4711', 'delete --all --yes --sender c'])
     expect(await run(`leads refused ${line}`), line).toMatchObject({ code: 1 });
-  expect(await kept()).toHaveLength(3);
+  expect(await held()).toHaveLength(3);
   expect(await run('leads refused delete --all --sender b --yes')).toMatchObject({
     stdout: '1 request deleted\n',
   });
   await run('leads refused delete --all --company globex --yes');
-  expect(await kept()).toEqual([idOf(1)]);
+  expect(await held()).toEqual([idOf(1)]);
   await run(`leads refused delete ${idOf(1)}`);
-  expect(await kept()).toEqual([]);
+  expect(await held()).toEqual([]);
 });
 
 const PARTS = 'multipart/form-data; boundary=xyz';
@@ -427,7 +427,7 @@ test('leads erase finds and deletes the bodies that name a person', async () => 
     NAMED.map(([, ...rest]) => rest),
     100,
   );
-  const { run, kept, put } = await terminalWith(...named, ...rowsOf(UNNAMED, 500));
+  const { run, held, put } = await terminalWith(...named, ...rowsOf(UNNAMED, 500));
   const person = [
     ...['--email', 'Ada@Example.com', '--email', "o'ada@example.com"],
     ...['--phone', '+33 6 12 34 56 78', 'L-4711'],
@@ -442,14 +442,14 @@ test('leads erase finds and deletes the bodies that name a person', async () => 
     code: 0,
     stdout: `0 leads erased\n${NAMED.length} refused requests deleted\n`,
   });
-  expect(await kept()).toEqual(UNNAMED.map((_, index) => idOf(500 + index)));
+  expect(await held()).toEqual(UNNAMED.map((_, index) => idOf(500 + index)));
   expect((await run(['leads', 'erase', ...person, '--yes'])).code).toBe(1);
   await put(refused(800, NAMED[0]?.[1] ?? ''));
   expect((await run('leads erase --email ada@example.com --company globex --yes')).code).toBe(1);
 });
 
 test('leads erase searches for the addresses and phone numbers of the leads that it erases, in their company', async () => {
-  const { run, kept, inStore } = await terminalWith(
+  const { run, held, inStore } = await terminalWith(
     refused(1, '{"mail":"ZZ9@example.com"}'),
     refused(2, '{"tel":"00 49 30 | 12 34 56"}'),
     refused(3, '{"tel":"+49 40 999 888"}'),
@@ -471,7 +471,7 @@ test('leads erase searches for the addresses and phone numbers of the leads that
   expect(await run('leads erase zz9 --yes')).toMatchObject({
     stdout: '1 lead erased\n2 refused requests deleted\n',
   });
-  expect(await kept()).toEqual([3, 4, 5, 6, 7].map(idOf));
+  expect(await held()).toEqual([3, 4, 5, 6, 7].map(idOf));
   expect(await run('leads erase --email other@example.com --yes')).toMatchObject({
     stdout: '1 lead erased\n1 refused request deleted\n',
   });
@@ -479,12 +479,12 @@ test('leads erase searches for the addresses and phone numbers of the leads that
   expect(await run('leads erase L-77 --yes')).toMatchObject({
     stdout: '0 leads erased\n1 refused request deleted\n',
   });
-  expect(await kept()).toEqual([4, 5, 7].map(idOf));
+  expect(await held()).toEqual([4, 5, 7].map(idOf));
 });
 
 test('leads prune and the removal of a user delete rows', async () => {
   const old = { receivedAt: NOW - 20 * DAY_MS };
-  const { run, kept } = await terminalWith(
+  const { run, held } = await terminalWith(
     refused(1, 'a', old),
     refused(2, 'b'),
     refused(3, 'c', { userId: 'seller', tokenId: null }),
@@ -492,15 +492,15 @@ test('leads prune and the removal of a user delete rows', async () => {
   );
   const dry = await run('leads prune --older-than 10d --dry-run');
   expect(dry.stdout).toMatch(/0 leads and 2 refused requests from before \S+; nothing was deleted\n$/);
-  expect(await kept()).toHaveLength(4);
+  expect(await held()).toHaveLength(4);
   expect(await run('leads prune --older-than 10d --company acme --yes')).toMatchObject({
     stdout: '0 leads deleted\n1 refused request deleted\n',
   });
   const json = await run('leads prune --older-than 10d --company globex --dry-run --json');
   expect(JSON.parse(json.stdout)).toMatchObject({ pruned: 0, older: 0, refused: 1 });
-  expect(await kept()).toEqual([idOf(2), idOf(3), idOf(4)]);
+  expect(await held()).toEqual([idOf(2), idOf(3), idOf(4)]);
   expect((await run('user remove seller')).stdout).toMatch(
-    /^1 refused request was kept: deleted with the user\.$/m,
+    /^1 refused request was held: deleted with the user\.$/m,
   );
-  expect(await kept()).toEqual([idOf(2), idOf(4)]);
+  expect(await held()).toEqual([idOf(2), idOf(4)]);
 });

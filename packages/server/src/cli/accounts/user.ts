@@ -236,17 +236,17 @@ async function removeUser(context: CommandContext, _options: object, id: string)
   const { count, refused } = await withStore(context, async (store) => {
     const issued = await store.listTokens(id);
     const companyId = (await store.findUser(id))?.companyId;
-    const kept =
+    const held =
       companyId === undefined ? [] : await store.refusedLeads.list({ companyId, limit: MAX_REFUSED_LEADS });
     if (!(await store.removeUser(id))) throw noSuchUser(id);
     return {
       count: issued.filter(({ revokedAt }) => revokedAt === null).length,
-      refused: kept.filter(({ userId }) => userId === id).length,
+      refused: held.filter(({ userId }) => userId === id).length,
     };
   });
   const tokens = count === 1 ? '1 token was' : `${count} tokens were`;
   await writeLine(context.stdout, `User ${id} was removed, and ${tokens} revoked.`);
   if (refused === 0) return;
   const requests = refused === 1 ? '1 refused request was' : `${refused} refused requests were`;
-  await writeLine(context.stdout, `${requests} kept: deleted with the user.`);
+  await writeLine(context.stdout, `${requests} held: deleted with the user.`);
 }

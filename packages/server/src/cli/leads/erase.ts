@@ -43,7 +43,7 @@ export function registerErase(leads: Command, context: CommandContext): void {
 Erases every lead that has one of the ids, e-mail addresses or phone numbers. An e-mail address is compared without
 regard to case, a phone number by its digits with phone1 and phone2; 00 at the start is the same as +, and (0) after the
 country code is ignored. Other fields, such as custom fields, are not searched. On a terminal, the command shows the leads
-and asks. Refused requests that are kept (\`leadtap leads refused\`) are deleted if their body has one of the values, or an
+and asks. Refused requests that are held (\`leadtap leads refused\`) are deleted if their body has one of the values, or an
 e-mail address or phone number of a lead of their company that is erased.
 
 An erased id is not accepted again: an import of it is rejected, unless it has --allow-erased. No client gets a lead
@@ -85,11 +85,11 @@ async function erase(context: CommandContext, flags: EraseFlags, ids: readonly s
     const leads = isSearch ? await findLeads(removal, ids, flags, context) : [];
     const refused = isSearch ? await findRefused(store, ids, leads, flags, context) : [];
     if (isSearch) requireFound(ids, leads, refused, company);
-    const kept = refused.map(({ companyId, id }) => ({ companyId, id }));
+    const held = refused.map(({ companyId, id }) => ({ companyId, id }));
     if (dryRun) {
       if (json) {
         const shown = leads.map((lead) => ({ ...toJson(lead), name: lead.name }));
-        return writeJson(context.stdout, { leads: shown, refused: kept });
+        return writeJson(context.stdout, { leads: shown, refused: held });
       }
       await printTable(context.stdout, leads);
       if (refused.length > 0) await writeLine(context.stdout, `and ${formatRefused(refused.length)}`);
@@ -107,7 +107,7 @@ async function erase(context: CommandContext, flags: EraseFlags, ids: readonly s
       await writeJson(context.stdout, {
         erased,
         leads: leads.map(toJson),
-        refused: kept,
+        refused: held,
         isComplete,
         remains,
       });
@@ -194,7 +194,7 @@ function contactsOf(leads: readonly RemovableLead[]): ReadonlyMap<string, Contac
   return contacts;
 }
 
-/** Reads every body that is kept: at most 16 MiB for each company. */
+/** Reads every body that is held: at most 16 MiB for each company. */
 async function findRefused(
   store: Store,
   ids: readonly string[],
@@ -212,9 +212,9 @@ async function findRefused(
     for (const { id, companyId } of page) {
       await takeTurn();
       if (signal.aborted) throw exitCodeOf(signal);
-      const kept = await store.refusedLeads.find(id);
-      if (!kept) continue;
-      const body = await toSearchable(kept);
+      const held = await store.refusedLeads.find(id);
+      if (!held) continue;
+      const body = await toSearchable(held);
       const found = hasId.filter(([, matches]) => matches(body)).map(([leadId]) => leadId);
       if (found.length > 0 || hasContact(body) || hasContactOfLeads.get(companyId)?.(body))
         matches.push({ id, companyId, ids: found });

@@ -97,7 +97,7 @@ async function prune(context: CommandContext, flags: PruneFlags): Promise<void> 
   });
 }
 
-/** Requests that were refused are leads of people, too. They are kept for 30 days at most. */
+/** Requests that were refused are leads of people, too. They are held for 30 days at most. */
 async function findOldRefused(
   store: Store,
   companyId: string | undefined,

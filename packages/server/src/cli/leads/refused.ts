@@ -41,9 +41,9 @@ export function registerRefused(leads: Command, context: CommandContext): void {
         'print an array of { id, companyId, tokenId, sender, source, receivedAt, lastAt, times, code, errors }',
     },
     help: `
-POST /leads keeps requests that it refuses: with invalid leads, an expired token, or a token without the scope leads:write.
-They are kept for 30 days, at most 1,000 and 16 MiB for each company, the newest, and of one user half of that. A row is
-deleted when the same body is accepted later. The list has names of fields, and no values; a name that may be a value is
+POST /leads holds requests that it refuses: with invalid leads, an expired token, or a token without the scope leads:write.
+They are held for 30 days, at most 1,000 and 16 MiB for each company, and of one sender half of that. Further ones are lost,
+and their answer says so ("held": false). A row is deleted when the same body is accepted later. The list has names of fields, and no values; a name that may be a value is
 "other". \`leadtap leads refused show\` has all.`,
     examples: ['leadtap leads refused list', 'leadtap leads refused list --company soleil --json'],
     run: listRefused,
@@ -87,7 +87,7 @@ that would be stored. The exit code is 1 if a request was refused again.`,
     arguments: { '[ids...]': 'ids of the requests' },
     options: { ...SELECTION, '--yes': 'do not ask; needed with --all without a terminal' },
     help: `
-With --all, also forgets the refused requests that are not kept, so that the diagnosis does not name them any more.`,
+With --all, also forgets the refused requests that are lost, so that the diagnosis does not name them any more.`,
     examples: ['leadtap leads refused delete --all --sender "Old form" --yes'],
     run: deleteRefused,
   });
@@ -127,45 +127,44 @@ const listRefused = (context: CommandContext, { company, json }: ListFlags): Pro
       ],
     });
     if (json) return;
-    if (count === 0) await writeLine(stderr, 'No refused request is kept.');
-    const unkept = sumUnkept(await findUnkept(store, clock(), company === undefined ? {} : { company }));
-    if (unkept > 0)
+    if (count === 0) await writeLine(stderr, 'No refused request is held.');
+    const lost = sumLost(await findLost(store, clock(), company === undefined ? {} : { company }));
+    if (lost > 0)
       await writeLine(
         stderr,
         withInvocation(
-          `${formatRefused(unkept)} of the last 7 days ${unkept === 1 ? 'is' : 'are'} not kept: \`leadtap senders\` names the senders.`,
+          `${formatRefused(lost)} of the last 7 days ${lost === 1 ? 'is' : 'are'} lost: \`leadtap senders\` names the senders.`,
           context,
         ),
       );
   });
 
-interface UnkeptSender extends TokenKey {
+interface LosingSender extends TokenKey {
   readonly names: readonly string[];
-  readonly unkept: number;
+  readonly lost: number;
 }
 
-/** The senders that have refused requests of the last 7 days that are not kept. */
-async function findUnkept(
+/** The senders that have refused requests of the last 7 days that are lost. */
+async function findLost(
   { senders }: Store,
   now: number,
   { company: companyId, sender }: Pick<Selection, 'company' | 'sender'>,
-): Promise<readonly UnkeptSender[]> {
-  const found: UnkeptSender[] = [];
+): Promise<readonly LosingSender[]> {
+  const found: LosingSender[] = [];
   const pages = pagesOf<ListedSender>(ROWS_PER_PAGE, (after, limit) =>
     senders.list({ companyId, after, limit, now }),
   );
   for await (const page of pages)
     for (const { userId, tokenId, name, ...one } of page) {
       const names = [name, tokenId].filter((text) => text !== null);
-      const { unkept } = unkeptOf(one, now);
-      if (unkept > 0 && (sender === undefined || names.includes(sender)))
-        found.push({ userId, tokenId, names, unkept });
+      const { unkept: lost } = unkeptOf(one, now);
+      if (lost > 0 && (sender === undefined || names.includes(sender)))
+        found.push({ userId, tokenId, names, lost });
     }
   return found;
 }
 
-const sumUnkept = (found: readonly UnkeptSender[]): number =>
-  found.reduce((sum, { unkept }) => sum + unkept, 0);
+const sumLost = (found: readonly LosingSender[]): number => found.reduce((sum, { lost }) => sum + lost, 0);
 
 /** The questions of a form service are sentences. */
 const shownIn = ({ code, source }: StoredRefusedLead, errors: readonly LeadError[]): readonly string[] => {
@@ -190,7 +189,7 @@ const toJson = (row: StoredRefusedLead) => ({
 const unknownId = (id: string): Failure =>
   new Failure(
     'not-found',
-    `no refused request with the id ${id} is kept`,
+    `no refused request with the id ${id} is held`,
     '`leadtap leads refused list` shows the ids. Rows are deleted when the request is accepted, and after 30 days.',
   );
 
@@ -215,7 +214,7 @@ async function selectIds(
   store: Store,
   ids: readonly string[],
   { all, sender, company }: Selection,
-  otherSenders: readonly UnkeptSender[] = [],
+  otherSenders: readonly LosingSender[] = [],
 ): Promise<readonly string[]> {
   if (all ? ids.length > 0 : ids.length === 0) throw new Failure('usage', 'give either ids or --all');
   if (!all && (sender !== undefined || company !== undefined))
@@ -233,7 +232,7 @@ async function selectIds(
   if (sender !== undefined && !senders.has(sender))
     throw new Failure(
       'not-found',
-      `no refused request of a sender ${sender} is kept`,
+      `no refused request of a sender ${sender} is held`,
       '`leadtap leads refused list` shows the senders.',
     );
   return selected;
@@ -379,7 +378,7 @@ function describeRefusal(
 }
 
 const describeFix = (failed: number): string =>
-  `${countRequests(failed)} refused again and still kept. To rename a field, add --map OLD=FIELD, such as branchId=customFields.branch for a branch that does not exist; to see a body, run \`leadtap leads refused show ID\`; to delete a request, \`leadtap leads refused delete ID\`.`;
+  `${countRequests(failed)} refused again and still held. To rename a field, add --map OLD=FIELD, such as branchId=customFields.branch for a branch that does not exist; to see a body, run \`leadtap leads refused show ID\`; to delete a request, \`leadtap leads refused delete ID\`.`;
 
 interface DeleteFlags extends Selection, ConfirmFlags {}
 
@@ -390,22 +389,22 @@ async function deleteRefused(
 ): Promise<void> {
   await withStore(context, async (store) => {
     const { clock, stdout } = context;
-    const unkept = flags.all ? await findUnkept(store, clock(), flags) : [];
-    const ids = await selectIds(store, given, flags, unkept);
+    const losing = flags.all ? await findLost(store, clock(), flags) : [];
+    const ids = await selectIds(store, given, flags, losing);
     if (!flags.all) await requireIds(store, ids);
-    const count = sumUnkept(unkept);
+    const count = sumLost(losing);
     if (flags.all && ids.length > 0) {
       const fix = 'Add --yes to delete without a question. `leadtap leads refused list` shows the requests.';
       requireConsent('leads refused delete --all', flags, context, fix);
       await confirmOrStop(`Delete ${countRequests(ids.length)} for good?`, flags, context);
     }
     const removed = await store.refusedLeads.remove(ids);
-    await store.senders.clearUnkept(unkept);
+    await store.senders.clearUnkept(losing);
     await writeLine(stdout, `${countRequests(removed)} deleted`);
     if (count > 0)
       await writeLine(
         stdout,
-        `${formatCount(count)} more ${count === 1 ? 'was not kept: it is' : 'were not kept: they are'} no longer reported`,
+        `${formatCount(count)} more ${count === 1 ? 'was lost: it is' : 'were lost: they are'} no longer reported`,
       );
   });
 }
