@@ -173,8 +173,9 @@ function* auditPoller(sql: Statements, connection: Connection, context: AuditCon
     ]);
   const isPart = rows.length === MAX_LEADS;
   const audited = isPart ? (rows.at(-1)?.createdAt ?? until) : Math.max(until, auditedThrough);
-  const isDone = !isPart && until >= Math.min(position, notedPosition ?? position);
-  const next = { ...habit, jumpedTo: isDone ? null : habit.jumpedTo };
+  // A time that it asked for is audited by the run after the one that saw it.
+  const isAudited = habit.jumpedTo !== null && habit.jumpedTo <= audited;
+  const next = { ...habit, jumpedTo: isAudited ? null : habit.jumpedTo };
   yield* query(SET_AUDITED, [id, audited, position, JSON.stringify(next)]);
   return rows.length;
 }

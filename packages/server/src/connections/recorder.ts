@@ -97,9 +97,12 @@ export class ConnectionRecorder implements PollRecorder {
 
   /** One run at a time. Does not reject. */
   audit(): Promise<void> {
-    this.#auditing ??= this.#try('leads could not be compared with what was sent', () =>
-      this.#batches.flush().then(() => this.#store.audit(this.#stop.signal)),
-    ).finally(() => {
+    this.#auditing ??= this.#try('leads could not be compared with what was sent', async () => {
+      await this.#batches.flush();
+      // After a pause of the whole process, it must not count itself among the dead.
+      await this.#store.noteInstance(this.#options.instanceId, 'seen');
+      await this.#store.audit(this.#stop.signal);
+    }).finally(() => {
       this.#auditing = undefined;
     });
     return this.#auditing;
