@@ -2,7 +2,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DOOR_ID } from '@leadtap/contract';
 import type { LeadScope } from '../leads/record.ts';
-import { isStorable, query, readNow, type SqlDatabase, type TaskOptions } from '../sql/sql.ts';
+import {
+  type Dialect,
+  isStorable,
+  query,
+  readNow,
+  type SqlDatabase,
+  type SqlTask,
+  type TaskOptions,
+} from '../sql/sql.ts';
 import { auditCompany, FIND_CONNECTION } from './audit-sql.ts';
 import {
   endConnection,
@@ -23,7 +31,7 @@ import {
   type StoredConnection,
   toConnection,
 } from './record-sql.ts';
-import { leadStateSql } from './state-sql.ts';
+import { countPrunedSql, leadStateSql } from './state-sql.ts';
 import type { ConnectionStore, LeadOutcome, StoredLogEntry, TimeSpan, UnassignedLeads } from './store.ts';
 
 /** The recorder tries again soon, and lists wait for it. */
@@ -89,6 +97,14 @@ const LIST_INSTANCES = `
 interface LogRow extends StoredLogEntry {
   readonly after: number | null;
   readonly through: number | null;
+}
+
+/** Before they are deleted by age, in the same transaction. */
+export function createPrunedCount(dialect: Dialect) {
+  const sql = countPrunedSql(dialect);
+  return function* (companyId: string, leads: readonly { readonly createdAt: number }[]): SqlTask<void> {
+    yield* query(sql, [JSON.stringify(leads), companyId]);
+  };
 }
 
 export function createConnectionStore(database: SqlDatabase): ConnectionStore {

@@ -156,3 +156,19 @@ export const REMOVE_ASSIGNED = `
   DELETE FROM leadtap.unassigned AS a WHERE a.company_id = $1 AND EXISTS (
     SELECT 1 FROM leadtap.deliveries AS d JOIN leadtap.connections AS c ON c.id = d.connection
      WHERE d.created_at = a.created_at AND c.company_id = a.company_id AND c.worked_at IS NOT NULL)`;
+
+/** Connections keep the number of leads that are deleted by age while they wait for them, or were missed. The values: the leads, company. */
+export const countPrunedSql = (dialect: Dialect): string => {
+  const isPruned = (time: string) =>
+    `${time} IN (SELECT r."createdAt" FROM ${dialect.rows('$1', { createdAt: 'time' })} AS r)`;
+  const ofCompany = `c.company_id = $2 AND c.kind <> 'send' AND c.worked_at IS NOT NULL`;
+  return `
+  UPDATE leadtap.connections AS o SET pruned = o.pruned + p.leads FROM (
+    SELECT id, count(*) AS leads FROM (
+      SELECT c.id FROM leadtap.connections AS c JOIN leadtap.users AS u ON u.id = c.user_id AND u.company_id = c.company_id
+        ${dialect.joinValues(waitingLeads(dialect), 'w')} WHERE ${ofCompany} AND ${isPruned('w.value')}
+      UNION ALL
+      SELECT c.id FROM leadtap.connections AS c JOIN leadtap.missed AS m ON m.connection = c.id
+       WHERE ${ofCompany} AND ${IS_OWED_MISS} AND ${isPruned('m.created_at')}) AS owed
+     GROUP BY id) AS p WHERE o.id = p.id`;
+};

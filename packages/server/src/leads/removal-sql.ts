@@ -11,6 +11,7 @@ import {
   query,
   readNow,
   type SqlDatabase,
+  type SqlTask,
   type Table,
   type TaskOptions,
 } from '../sql/sql.ts';
@@ -40,15 +41,11 @@ const SCAN_COMPANY = scanSql('l.company_id = $1 AND l.created_at > leadtap.from_
 const COUNT_OLDER = `
   SELECT count(*) AS count FROM leadtap.leads WHERE company_id = $1 AND created_at < leadtap.from_ms($2)`;
 
-/**
- * Skips rows that a writer has locked, so that the two never wait for each other; the next run deletes them. MATERIALIZED, because a
- * subquery with SKIP LOCKED that is run twice returns other rows.
- */
-const PRUNE = `
-  WITH oldest AS MATERIALIZED (
-    SELECT o.created_at FROM leadtap.leads AS o WHERE o.company_id = $1 AND o.created_at < leadtap.from_ms($2)
-     ORDER BY o.created_at LIMIT $3 FOR UPDATE SKIP LOCKED)
-  DELETE FROM leadtap.leads WHERE company_id = $1 AND created_at IN (SELECT created_at FROM oldest) RETURNING 1`;
+/** Skips rows that a writer has locked, so that the two never wait for each other; the next run deletes them. */
+const FIND_OLDEST = `
+  SELECT leadtap.to_ms(o.created_at) AS "createdAt" FROM leadtap.leads AS o
+   WHERE o.company_id = $1 AND o.created_at < leadtap.from_ms($2)
+   ORDER BY o.created_at LIMIT $3 FOR UPDATE SKIP LOCKED`;
 
 interface ErasedLead {
   readonly companyId: string;
@@ -73,6 +70,9 @@ const prepareSql = (dialect: Dialect) => ({
     DELETE FROM leadtap.leads WHERE (company_id, created_at, id) IN (
       SELECT k."companyId", k."createdAt", k.id
         FROM ${dialect.rows('$1', { companyId: 'text', createdAt: 'time', id: 'text' })} AS k) RETURNING 1`,
+  prune: `
+    DELETE FROM leadtap.leads WHERE company_id = $2 AND created_at IN (
+      SELECT k."createdAt" FROM ${dialect.rows('$1', { createdAt: 'time' })} AS k) RETURNING 1`,
   putErased: putSql(dialect, ERASED_LEADS),
 });
 
@@ -88,9 +88,13 @@ function createMatcher(contact: Contact): (lead: RemovableLead) => boolean {
 /** Its duration depends on the number of leads. */
 const NO_TIMEOUT: TaskOptions = { timeout: 'none' };
 
+/** Counts those that wait for a connection. In the transaction that deletes them. */
+type CountPruned = (companyId: string, leads: readonly { readonly createdAt: number }[]) => SqlTask<void>;
+
 export function createRemoval(
   { dialect, read, write }: SqlDatabase,
   vacuum: LeadRemoval['vacuum'],
+  countPruned: CountPruned,
 ): LeadRemoval {
   const sql = prepareSql(dialect);
   return {
@@ -139,7 +143,10 @@ export function createRemoval(
     async prune(companyId, before, limit) {
       const removed = await write(function* () {
         yield* forgetReasons(dialect, [companyId], before);
-        return yield* query(PRUNE, [companyId, before, limit]);
+        const oldest = yield* query<{ createdAt: number }>(FIND_OLDEST, [companyId, before, limit]);
+        if (oldest.length === 0) return [];
+        yield* countPruned(companyId, oldest);
+        return yield* query(sql.prune, [JSON.stringify(oldest), companyId]);
       });
       return removed.length;
     },

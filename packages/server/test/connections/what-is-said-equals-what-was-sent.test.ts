@@ -29,6 +29,14 @@ const FOUND: readonly { readonly name: string; readonly history: readonly Step[]
       { do: 'poll', who: 'own' },
     ],
   },
+  {
+    name: 'leads that are pruned while they wait stay red',
+    history: [
+      { do: 'settle', who: 'link', times: 10 },
+      { do: 'add', place: 'north', count: 3 },
+      { do: 'prune', count: 2 },
+    ],
+  },
 ];
 
 it.each(FOUND)('$name', ({ history }) => expect(play(history)).resolves.toBeUndefined());

@@ -1,6 +1,6 @@
 import { createAccountStore } from '../../accounts/sql.ts';
 import { createAttemptStore } from '../../attempts/sql.ts';
-import { createConnectionStore } from '../../connections/sql.ts';
+import { createConnectionStore, createPrunedCount } from '../../connections/sql.ts';
 import { createConsumerStore } from '../../consumers/sql.ts';
 import { createHookStore } from '../../hooks/sql.ts';
 import { createRefusedLeadStore } from '../../intake/refused-sql.ts';
@@ -87,7 +87,7 @@ function createStore(database: Database, options: PostgresOptions): Store {
     writeAllLeads: (leads, scope, sender, idempotency) =>
       writeQueue.enqueue({ leads, scope, sender, idempotency }),
     ...createLeadLists(sql, toLeadRecord),
-    removal: createRemoval(sql, (full = false) => vacuum(database, full)),
+    removal: createRemoval(sql, (full = false) => vacuum(database, full), createPrunedCount(sql.dialect)),
     connections: createConnectionStore(sql),
     consumers: createConsumerStore(sql),
     attempts: createAttemptStore(sql),

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { createAccountStore } from '../../accounts/sql.ts';
 import { createAttemptStore } from '../../attempts/sql.ts';
-import { createConnectionStore } from '../../connections/sql.ts';
+import { createConnectionStore, createPrunedCount } from '../../connections/sql.ts';
 import { createConsumerStore } from '../../consumers/sql.ts';
 import { createHookStore } from '../../hooks/sql.ts';
 import { createRefusedLeadStore } from '../../intake/refused-sql.ts';
@@ -274,10 +274,14 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
     senders: createSenderStore(sql),
     hooks: createHookStore(sql, decodeLead),
     refusedLeads: createRefusedLeadStore(sql),
-    removal: createRemoval(sql, (full = true) => {
-      const { connection } = current.database;
-      return vacuum(connection, file, { full, waitMs: options.vacuumWaitMs ?? VACUUM_WAIT_MS });
-    }),
+    removal: createRemoval(
+      sql,
+      (full = true) => {
+        const { connection } = current.database;
+        return vacuum(connection, file, { full, waitMs: options.vacuumWaitMs ?? VACUUM_WAIT_MS });
+      },
+      createPrunedCount(sql.dialect),
+    ),
 
     async ping() {
       current.check();
