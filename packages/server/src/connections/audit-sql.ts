@@ -7,7 +7,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Dialect, query, readNow, type SqlDatabase, type SqlTask } from '../sql/sql.ts';
 import { addDeliveries, addHours, hourOf, prepareDeliveries } from './deliveries-sql.ts';
 import { SELECTED, type StoredConnection, toConnection } from './record-sql.ts';
-import { movedSql, narrowedSql, passedSql, REMOVE_ASSIGNED, unassignedSql } from './state-sql.ts';
+import {
+  MAX_NARROWED,
+  movedSql,
+  narrowedSql,
+  passedSql,
+  REMOVE_ASSIGNED,
+  unassignedSql,
+} from './state-sql.ts';
 import type { Connection, MissedReason } from './store.ts';
 
 const MINUTE_MS = 60_000;
@@ -186,7 +193,7 @@ function* auditAccess(sql: Statements, connection: Connection, now: number): Sql
     sql,
     rows.map(({ createdAt }) => ({ connection: connection.id, createdAt, why: 'narrowed', missedAt: now })),
   );
-  yield* query(ACCESS_SEEN, [connection.id]);
+  if (rows.length < MAX_NARROWED) yield* query(ACCESS_SEEN, [connection.id]);
 }
 
 interface MovedLead {

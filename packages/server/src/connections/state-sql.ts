@@ -5,6 +5,8 @@
 import { selectVisibleLeads, unionVisibleLeads } from '../leads/access.ts';
 import type { Dialect } from '../sql/sql.ts';
 
+/** Of one run of the audit. */
+export const MAX_NARROWED = 1000;
 /** Enough to say "1,000". */
 export const MAX_WAITING = 1000;
 
@@ -118,7 +120,10 @@ export const movedSql = `
      AND l.created_at <= ${DUE_AFTER} AND ${NO_DELIVERY} AND ${NOT_MISSED} AND NOT ${IS_PENDING}
    ORDER BY c.id, l.created_at LIMIT 2000`;
 
-/** Leads that waited for a connection whose access was narrowed, and that it cannot see any more. The value: the connection. */
+/**
+ * Leads that waited for a connection whose access was narrowed, and that it cannot see any more. The value: the connection. CASE, because
+ * whether it sees a lead without a branch is NULL.
+ */
 export const narrowedSql = `
   SELECT leadtap.to_ms(l.created_at) AS "createdAt"
     FROM leadtap.connections AS c JOIN leadtap.users AS u ON u.id = c.user_id
@@ -126,8 +131,8 @@ export const narrowedSql = `
    WHERE c.id = $1 AND l.created_at > ${DUE_AFTER} AND l.created_at <= c.access_changed_through
      AND l.created_at > c.start_stamp AND l.created_at = l.automation_created_at
      AND ${isAt('c.before_level', 'c.before_branch', 'c.before_department')}
-     AND NOT (u.company_id = c.company_id AND ${IS_VISIBLE}) AND ${NO_DELIVERY} AND ${NOT_MISSED}
-   ORDER BY l.created_at LIMIT 1000`;
+     AND CASE WHEN u.company_id = c.company_id AND ${IS_VISIBLE} THEN false ELSE true END AND ${NO_DELIVERY} AND ${NOT_MISSED}
+   ORDER BY l.created_at LIMIT ${MAX_NARROWED}`;
 
 /**
  * Leads of (after, through] that no connection has, gets or has missed. One that has worked and has ended counts only for what it was

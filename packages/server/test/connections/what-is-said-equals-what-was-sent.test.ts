@@ -37,6 +37,14 @@ const FOUND: readonly { readonly name: string; readonly history: readonly Step[]
       { do: 'prune', count: 2 },
     ],
   },
+  {
+    name: 'narrowed access misses leads without a branch, too',
+    history: [
+      { do: 'poll', who: 'own' },
+      { do: 'add', place: null, count: 3 },
+      { do: 'access', who: 'own', access: 'south' },
+    ],
+  },
 ];
 
 it.each(FOUND)('$name', ({ history }) => expect(play(history)).resolves.toBeUndefined());

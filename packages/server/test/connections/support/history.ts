@@ -77,11 +77,9 @@ interface Client {
   audits: number;
   readonly passed: Set<string>;
   readonly owed: Set<string>;
-  handledAt: number;
   lastOkAt: number;
   failures: number;
   hasPruned: boolean;
-  isUnknown: boolean;
   floor: number | null;
   hasWorked: boolean;
   longestPauseMs: number;
@@ -160,8 +158,8 @@ export class History {
         ...{ access: name.startsWith('north') ? 'north' : 'company', accessChangedAt: -1 },
         ...{ accessChangedThrough: -1, link: undefined, askedAt: history.clock(), styles: [] },
         ...{ lastLink: null, start: null, position: 0, firstAt: 0, sent: new Map(), perhapsSent: new Set() },
-        ...{ audits: 0, passed: new Set(), owed: new Set(), handledAt: -1, lastOkAt: 0, failures: 0 },
-        ...{ hasPruned: false, isUnknown: false, floor: null, hasWorked: false, longestPauseMs: 0 },
+        ...{ audits: 0, passed: new Set(), owed: new Set(), lastOkAt: 0, failures: 0 },
+        ...{ hasPruned: false, floor: null, hasWorked: false, longestPauseMs: 0 },
       });
       await first.store.recordTokens([{ ...issuedToken(name, tokenId), name: `CRM of ${name}` }]);
     }
@@ -348,7 +346,6 @@ export class History {
     if (isLost) {
       for (const { id } of leads) client.perhapsSent.add(id);
       if (client.usesSince) client.link = link ?? client.link;
-      client.isUnknown = true;
       return;
     }
     await this.#flush();
@@ -516,14 +513,14 @@ export class History {
       },
     });
     if (response.statusCode !== 204) this.#fail(`marking as handled gets ${response.statusCode}`);
-    client.handledAt = this.clock();
     client.hasPruned = false;
     const after = await this.#findStored(client);
     if (after?.endedBy === 'handled') {
+      // It is as if it had never asked.
       client.owed.clear();
+      client.passed.clear();
       client.start = null;
       client.lastOkAt = 0;
-      client.isUnknown = true;
     }
   }
 
@@ -655,7 +652,8 @@ export class History {
       return;
     }
     if (state === 'sent') say('what it was not sent');
-    if (client.isUnknown || start === null) return;
+    const isHandled = why?.includes('handled') === true;
+    if (start === null || isHandled) return;
     if (lead.isHistory || lead.createdAt <= start) {
       if (state !== 'none') say('none');
       return;
@@ -665,7 +663,6 @@ export class History {
     if (owed.has(lead.id)) {
       const isElsewhere = lead.movedAt >= 0 && !isVisible;
       if (state === 'none' && !isElsewhere && client.audits >= 3) say('waiting or missed: it is owed');
-      if (client.handledAt < 0 && state !== 'none') return;
     }
     if (!isVisible && lead.movedAt < 0 && !isOldAccess && state !== 'none') say('none');
     if (!isVisible || isOldAccess) return;
