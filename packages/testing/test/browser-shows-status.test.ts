@@ -88,7 +88,7 @@ describe('the status page in a browser', () => {
     ]);
     const first = rows(page).first();
     expect((await first.innerText()).replace(/\s+/g, ' ')).toMatch(
-      /^✗ Problem: Zapier silent since 14:10\. 3 wait, safe boss What to do$/,
+      /^✗ Problem: Zapier silent since 14:10\. 3 wait, safe \(user boss\) What to do$/,
     );
     await first.getByRole('button', { name: 'What to do' }).click();
     await first.getByText('Zap history').waitFor();

@@ -101,9 +101,11 @@ function Facts({ report }: { readonly report: StatusJson }): JSX.Element {
 /** The same row as in the Overview. What can be done is a command. */
 const renderRow = (connection: StatusConnection): JSX.Element => (
   <Row key={connection.id} {...connection} label={<ConnectionName connection={connection} />}>
-    <span class="soft">
-      <bdi>{visible(connection.userId)}</bdi>
-    </span>
+    {connection.userId !== '' && (
+      <span class="soft">
+        (user <bdi>{visible(connection.userId)}</bdi>)
+      </span>
+    )}
   </Row>
 );
 
