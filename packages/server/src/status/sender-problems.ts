@@ -120,7 +120,7 @@ const areUnkept = ({ unkept }: SenderRefused): string =>
 
 function unkeptFixes({ tokenId }: SenderStatus, refused: SenderRefused): string[] {
   if (refused.unkept === 0) return [];
-  const remove = `leadtap leads refused delete --all --sender ${inCommand(tokenId ?? 'ID', 'ID')}`;
+  const remove = `leadtap leads refused delete --all --connection ${inCommand(tokenId ?? 'ID', 'ID')}`;
   const also = refused.kept > 0 ? ', and deletes those that are kept' : '';
   return [areUnkept(refused), `It is said for 7 days. \`${remove}\` ends it before${also}.`];
 }
@@ -278,7 +278,7 @@ function keptFixes({ tokenId }: SenderStatus, refused: SenderRefused): string[] 
   if (kept === 0) return [];
   const them = kept === 1 ? 'it' : 'them';
   const shown = `${areKept(refused)}: \`leadtap leads refused list\` shows ${them}`;
-  const all = `--all --sender ${inCommand(tokenId ?? 'ID', 'ID')}`;
+  const all = `--all --connection ${inCommand(tokenId ?? 'ID', 'ID')}`;
   const maps = code === 'no-contact' ? ['QUESTION=email'] : mapsOf(fields);
   if (code === 'invalid-lead' && maps.length === 0)
     return [

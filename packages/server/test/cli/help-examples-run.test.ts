@@ -14,7 +14,7 @@ const NOT_RUN: readonly (readonly [RegExp, string])[] = [
   [/postgres:\/\/|leadtap alert/, 'needs a server'],
   [/token revoke|hooks (rename|remove|send-test)|consumers (forget|log)|senders log/, 'the id is made up'],
   [/connections (log|rename|send|pause|resume|handled|end)/, 'the name is made up'],
-  [/leads refused (show|.*--sender)/, 'the request is made up'],
+  [/leads refused (show|.*--connection)/, 'the request is made up'],
   [/leads (erase|prune) (?!.*--(yes|dry-run))/, 'asks a person'],
   ...(inject('store') === 'postgres' ? ([[/leadtap backup/, 'copies SQLite files']] as const) : []),
 ];

@@ -128,7 +128,7 @@ class Run {
 
   /** With the field of the name that the invalid bodies have. */
   async #accept(sender: Sender): Promise<void> {
-    await this.#run(`leads refused accept --all --sender ${this.#tag}-${sender} --map mail=email`);
+    await this.#run(`leads refused accept --all --connection ${this.#tag}-${sender} --map mail=email`);
     const stored = await this.#stored();
     for (const one of this.#enquiries) if (stored.has(one.name)) one.storedBy ??= 'operator';
   }

@@ -264,7 +264,7 @@ describe('what the status page tells to do', () => {
     expect(found?.fix).toBe(
       'No name, e-mail address or phone number was found in its answers. ' +
         'Put a token into the form that has the field of a question: `leadtap token issue --user boss --source tally --name web-form --map QUESTION=email`. ' +
-        '2 requests are kept: `leadtap leads refused list` shows them, `leadtap leads refused accept --all --sender token-2 --map QUESTION=email` stores those that are valid then.',
+        '2 requests are kept: `leadtap leads refused list` shows them, `leadtap leads refused accept --all --connection token-2 --map QUESTION=email` stores those that are valid then.',
     );
     expect(describeSender(one, facts())?.userFix).toMatch(/in its answers\. Ask the operator for a token/);
   });

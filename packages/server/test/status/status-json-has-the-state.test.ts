@@ -111,7 +111,7 @@ describe('/status.json', () => {
     expect(senders?.listed).toMatchObject([
       {
         ...{ level: 'error', message: '1 request was refused 1 min ago, with 422 invalid-lead: nick' },
-        fix: expect.stringContaining('`npx leadtap leads refused accept --all --sender web'),
+        fix: expect.stringContaining('`npx leadtap leads refused accept --all --connection web'),
       },
     ]);
     expect(refusals.map(({ code, fix }) => [code, fix])).toEqual([

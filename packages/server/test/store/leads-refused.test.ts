@@ -305,7 +305,7 @@ describe('accept', () => {
       'refused',
       'accept',
       '--all',
-      '--sender',
+      '--connection',
       'Web form',
       '--map',
       'Ihr Dach=customFields.roof',
@@ -329,14 +329,14 @@ test('delete and the selection of requests', async () => {
     'delete',
     'delete --all',
     `delete --all ${idOf(1)} --yes`,
-    `accept ${idOf(1)} --sender b`,
+    `accept ${idOf(1)} --connection b`,
     'accept --all --map mail=nothing',
   ];
   for (const line of wrong) expect(await run(`leads refused ${line}`), line).toMatchObject({ code: 2 });
-  for (const line of ['delete 4711', 'delete --all --yes --sender c'])
+  for (const line of ['delete 4711', 'delete --all --yes --connection c'])
     expect(await run(`leads refused ${line}`), line).toMatchObject({ code: 1 });
   expect(await held()).toHaveLength(3);
-  expect(await run('leads refused delete --all --sender b --yes')).toMatchObject({
+  expect(await run('leads refused delete --all --connection b --yes')).toMatchObject({
     stdout: '1 request deleted\n',
   });
   await run('leads refused delete --all --company globex --yes');

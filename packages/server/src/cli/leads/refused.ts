@@ -26,7 +26,7 @@ import { formatLeadCount, printList, writeJson, writeJsonArray, writeLine } from
 
 const SELECTION = {
   '--all': 'all refused requests, instead of ids',
-  '--sender <name>': 'with --all: only those of the token with this name or id',
+  '--connection <name>': 'with --all: only those of the token with this name or id',
   '--company <id>': 'with --all: only those of this company',
 };
 
@@ -76,7 +76,7 @@ lead whose id is that of another person. What was stored is deleted from the lis
 --json: \`leads\` has { id, result } of each lead, and isIdNew if it has another id than it was sent with; with --dry-run all
 that would be stored. The exit code is 1 if a request was refused again.`,
     examples: [
-      'leadtap leads refused accept --all --sender "Web form" --map mail=email --dry-run',
+      'leadtap leads refused accept --all --connection "Web form" --map mail=email --dry-run',
       'leadtap leads refused accept --all --company soleil',
     ],
     run: accept,
@@ -88,7 +88,7 @@ that would be stored. The exit code is 1 if a request was refused again.`,
     options: { ...SELECTION, '--yes': 'do not ask; needed with --all without a terminal' },
     help: `
 With --all, also forgets the refused requests that are lost, so that the diagnosis does not name them any more.`,
-    examples: ['leadtap leads refused delete --all --sender "Old form" --yes'],
+    examples: ['leadtap leads refused delete --all --connection "Old form" --yes'],
     run: deleteRefused,
   });
 }
@@ -148,7 +148,7 @@ interface LosingSender extends TokenKey {
 async function findLost(
   { senders }: Store,
   now: number,
-  { company: companyId, sender }: Pick<Selection, 'company' | 'sender'>,
+  { company: companyId, connection: sender }: Pick<Selection, 'company' | 'connection'>,
 ): Promise<readonly LosingSender[]> {
   const found: LosingSender[] = [];
   const pages = pagesOf<ListedSender>(ROWS_PER_PAGE, (after, limit) =>
@@ -205,7 +205,7 @@ const showRefused = (context: CommandContext, _options: object, id: string): Pro
 
 interface Selection {
   readonly all?: true;
-  readonly sender?: string;
+  readonly connection?: string;
   readonly company?: string;
 }
 
@@ -213,12 +213,12 @@ interface Selection {
 async function selectIds(
   store: Store,
   ids: readonly string[],
-  { all, sender, company }: Selection,
+  { all, connection: sender, company }: Selection,
   otherSenders: readonly LosingSender[] = [],
 ): Promise<readonly string[]> {
   if (all ? ids.length > 0 : ids.length === 0) throw new Failure('usage', 'give either ids or --all');
   if (!all && (sender !== undefined || company !== undefined))
-    throw new Failure('usage', '--sender and --company work only with --all');
+    throw new Failure('usage', '--connection and --company work only with --all');
   if (!all) return ids;
   if (company !== undefined) await findCompany(store, company);
   const selected: string[] = [];
@@ -232,8 +232,8 @@ async function selectIds(
   if (sender !== undefined && !senders.has(sender))
     throw new Failure(
       'not-found',
-      `no refused request of a sender ${sender} is held`,
-      '`leadtap leads refused list` shows the senders.',
+      `no refused request of ${sender} is held`,
+      '`leadtap leads refused list` shows who sent them.',
     );
   return selected;
 }

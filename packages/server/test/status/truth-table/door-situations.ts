@@ -167,7 +167,7 @@ export const DOOR_SITUATIONS: readonly Situation[] = [
       const make = await world.established('make');
       for (const name of ['Ada', 'Eve']) await postRefused(world, name);
       await world.service.service.senders?.flush();
-      expect((await world.command('leads refused delete --all --sender form --yes')).code).toBe(0);
+      expect((await world.command('leads refused delete --all --connection form --yes')).code).toBe(0);
       await postRefused(world, 'Joe');
       await make.polls(2);
     },
@@ -192,7 +192,7 @@ export const DOOR_SITUATIONS: readonly Situation[] = [
       await postRefused(world);
       await world.service.service.senders?.flush();
       await world.service.service.alerts?.check();
-      expect((await world.command('leads refused delete --all --sender form --yes')).code).toBe(0);
+      expect((await world.command('leads refused delete --all --connection form --yes')).code).toBe(0);
       await make.polls(2);
     },
     claims: {
@@ -455,7 +455,7 @@ export const DOOR_SITUATIONS: readonly Situation[] = [
       await world.command('user remove seller');
       expect((await world.post([{ firstName: 'Ben' }], form)).status).toBe(404);
       await world.service.service.senders?.flush();
-      expect((await world.command('leads refused delete --all --sender form --yes')).code).toBe(0);
+      expect((await world.command('leads refused delete --all --connection form --yes')).code).toBe(0);
       await world.restart(HOUR_MS);
       await make.polls(7);
     },
