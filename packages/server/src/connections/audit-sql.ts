@@ -151,14 +151,22 @@ function* auditPoller(sql: Statements, connection: Connection, context: AuditCon
     until > auditedThrough
       ? yield* query<PassedLead>(sql.passed, [id, auditedThrough, until, MAX_LEADS])
       : [];
+  // What was asked for before a death is no receipt of a page that was not written.
+  const askedAt = habit.positionAt ?? Number.POSITIVE_INFINITY;
   const missed: MissedRow[] = [];
   const pending: PendingRow[] = [];
   const sent: number[] = [];
   for (const { createdAt, movedAt } of rows) {
-    const isUnwritten = !asksWithoutSince(connection) && deaths.some((at) => createdAt <= at + UNWRITTEN_MS);
-    if (isUnwritten && movedAt === null && (habit.jumpedTo === null || createdAt > habit.jumpedTo))
-      sent.push(createdAt);
-    else if (isUnwritten) missed.push({ connection: id, createdAt, why: 'not-recorded', missedAt: now });
+    const unwritten = asksWithoutSince(connection)
+      ? []
+      : deaths.filter((at) => createdAt <= at + UNWRITTEN_MS && askedAt >= at - UNWRITTEN_MS);
+    const isReceipt =
+      movedAt === null &&
+      (habit.jumpedTo === null || createdAt > habit.jumpedTo) &&
+      unwritten.some((at) => askedAt > at);
+    if (isReceipt) sent.push(createdAt);
+    else if (unwritten.length > 0)
+      missed.push({ connection: id, createdAt, why: 'not-recorded', missedAt: now });
     else if (movedAt === null) missed.push({ connection: id, createdAt, why: 'passed', missedAt: now });
     else if (asksWithoutSince(connection))
       pending.push({ connection: id, createdAt, why: 'moved', since: movedAt, message: newMessageId() });

@@ -101,7 +101,7 @@ export const begin = (connection: Connection, stamp: number, at: number): Connec
   ...connection,
   ...{ startStamp: stamp, position: stamp, auditedThrough: stamp, notedPosition: stamp, startedAt: at },
   ...{ endedAt: null, endedBy: null, endStamp: null },
-  habit: { ...connection.habit, had: [[at, stamp]], pageFrom: null, jumpedTo: null },
+  habit: { ...connection.habit, had: [[at, stamp]], positionAt: at, pageFrom: null, jumpedTo: null },
 });
 
 /** Its keys work again: it goes on where it was, unless a person has ended it on purpose, or long ago. */
@@ -184,16 +184,17 @@ function notePosition(
   style: PollStyle,
   context: PollContext,
 ): Connection {
-  const { habit } = connection;
   // Two instances write in any order: what was asked later counts.
   const isLatest = connection.lastAt === null || lastAt >= connection.lastAt;
   const got = page.isSent ? page.newest : null;
   const position = since ?? laterOf(connection.position, got);
+  const isMoved = isLatest && position !== connection.position;
   const moved = isLatest ? { ...connection, position } : connection;
+  const habit = isMoved ? { ...connection.habit, positionAt: lastAt } : connection.habit;
   if (since !== null)
     return style === 'time'
       ? { ...moved, habit: { ...habit, jumpedTo: laterOf(habit.jumpedTo, since) } }
-      : moved;
+      : { ...moved, habit };
   const had = habit.withoutSinceAt !== null && lastAt - habit.withoutSinceAt >= MAX_GAP_MS ? [] : habit.had;
   const floor = floorOf(connection, lastAt);
   const firstFloor = context.floor === undefined ? page.oldest : context.floor;

@@ -48,7 +48,9 @@ export interface Habit {
   readonly pageFrom: readonly [from: number, at: number] | null;
   /** The `accessChangedThrough` that `floor` knows. */
   readonly floorOfAccess: number | null;
-  /** The largest `since` of the style `time` since the last audit. */
+  /** When its position last changed. */
+  readonly positionAt: number | null;
+  /** The largest `since` of the style `time` that the audit has not reached. */
   readonly jumpedTo: number | null;
   /** The newest entry of its log: equal ones in a row are one. */
   readonly entry: readonly [firstAt: number, equal: string] | null;
@@ -57,7 +59,15 @@ export interface Habit {
 export const NO_HABIT: Habit = {
   ...{ styles: [], pausesMs: [], had: [], repeated: [] },
   ...{ link: null, linkHasLeads: false, followed: 0, polls: 0 },
-  ...{ withoutSinceAt: null, floor: null, pageFrom: null, floorOfAccess: null, jumpedTo: null, entry: null },
+  ...{
+    withoutSinceAt: null,
+    floor: null,
+    pageFrom: null,
+    floorOfAccess: null,
+    positionAt: null,
+    jumpedTo: null,
+    entry: null,
+  },
 };
 
 /** `future`: its `since` is later than the clock and the last stamp. `gone`: leads that it had are gone from this database. */

@@ -45,6 +45,15 @@ const FOUND: readonly { readonly name: string; readonly history: readonly Step[]
       { do: 'access', who: 'own', access: 'south' },
     ],
   },
+  {
+    name: 'what was asked for before a crash is no receipt',
+    history: [
+      { do: 'settle', who: 'link', times: 2 },
+      { do: 'add', place: 'north', count: 1 },
+      { do: 'ask', who: 'link', after: 0 },
+      { do: 'kill', polls: [] },
+    ],
+  },
 ];
 
 it.each(FOUND)('$name', ({ history }) => expect(play(history)).resolves.toBeUndefined());
