@@ -41,6 +41,12 @@ interface Entry extends ConnectionKey {
   leads: number;
 }
 
+/** Undefined: it is not stored yet. */
+interface KnownState {
+  readonly connection: Connection | undefined;
+  readonly readAt: number;
+}
+
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 /** A transaction of so many leads takes some milliseconds, in which SQLite answers no poll. */
@@ -62,7 +68,7 @@ export class ConnectionRecorder implements PollRecorder {
   readonly #store: ConnectionStore;
   readonly #options: RecorderOptions;
   readonly #batches: BatchWriter<Entry>;
-  readonly #states = new LRUCache<string, { readonly connection: Connection; readonly readAt: number }>({
+  readonly #states = new LRUCache<string, KnownState>({
     max: MAX_STATES,
   });
   readonly #stop = new AbortController();
@@ -185,11 +191,10 @@ export class ConnectionRecorder implements PollRecorder {
     const now = this.#options.clock();
     let known = this.#states.get(text);
     if (!known || now - known.readAt > STATE_MS || now < known.readAt) {
-      const connection = await this.#store.findByKey(key);
-      if (!connection) return undefined;
-      known = { connection, readAt: now };
+      known = { connection: await this.#store.findByKey(key), readAt: now };
       this.#states.set(text, known);
     }
+    if (!known.connection) return undefined;
     const unwritten = this.#batches.find(text)?.polls ?? [];
     return unwritten.reduce(
       (state, run) => notePoll(state, run, { isStamp: false, lastStamp: now, hasNothingNew: false }),

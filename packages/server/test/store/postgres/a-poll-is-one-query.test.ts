@@ -15,11 +15,14 @@ async function queriesOf(work: () => Promise<unknown>): Promise<string[]> {
   return texts.filter((text) => !IGNORED.test(text));
 }
 
-/** Pruning, which no poll waits for, and the clock of the test. */
-const IGNORED = /leadtap\.prune_changes|leadtap_test\./;
+/** Pruning and that the instance runs, which no poll waits for, and the clock of the test. */
+const IGNORED = /leadtap\.prune_changes|leadtap_test\.|leadtap\.instances|"(?:BEGIN|COMMIT)/;
 
 const REVALIDATE = expect.stringContaining('leadtap.revalidate');
 const READ_PAGE = expect.stringContaining('leadtap.read_page');
+/** What its connection had, for a poll without `since`: at most every 5 seconds. */
+const FIND_KEY = expect.stringContaining('k.number');
+const FIND_CONNECTION = expect.stringContaining('leadtap.connections');
 const READ_LEADS = expect.stringContaining('leadtap.read_leads');
 const IN_THE_FUTURE = 'since=2999-01-01T00:00:00Z';
 
@@ -41,7 +44,9 @@ describe('a poll', () => {
     await service.add({ departmentId: 'sales' }, { departmentId: 'sales' });
     const poll = await pollerOf(service, user);
     // The first one also checks the account after it has read leads.
-    expect(await queriesOf(() => poll())).toEqual([REVALIDATE, READ_LEADS, REVALIDATE]);
+    expect(await queriesOf(() => poll())).toEqual([
+      ...[REVALIDATE, READ_LEADS, FIND_KEY, FIND_CONNECTION, REVALIDATE],
+    ]);
     expect(await queriesOf(() => poll())).toEqual([REVALIDATE]);
     expect(await queriesOf(() => poll(IN_THE_FUTURE))).toEqual([REVALIDATE]);
   });
@@ -51,7 +56,7 @@ describe('a poll', () => {
     await service.add({});
     const poll = await pollerOf(service, 'boss');
     await poll();
-    expect(await queriesOf(() => service.poll('boss'))).toEqual([REVALIDATE]);
+    expect(await queriesOf(() => service.poll('boss', IN_THE_FUTURE))).toEqual([REVALIDATE]);
   });
 
   it('without since that finds no lead reads the page, for the last stamp', async () => {
