@@ -1,4 +1,4 @@
-import { existsSync, statfsSync } from 'node:fs';
+import { accessSync, constants, statfsSync } from 'node:fs';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
@@ -23,9 +23,13 @@ const IN_MEMORY = '/dev/shm';
 const GIBIBYTE = 2 ** 30;
 
 function hasRoom(folder: string): boolean {
-  if (!existsSync(folder)) return false;
-  const { bavail, bsize } = statfsSync(folder);
-  return bavail * bsize > 4 * GIBIBYTE;
+  try {
+    accessSync(folder, constants.W_OK);
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize > 2 * GIBIBYTE;
+  } catch {
+    return false;
+  }
 }
 
 // Servers and worker processes of the tests inherit it.

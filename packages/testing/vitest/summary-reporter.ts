@@ -1,6 +1,8 @@
+import { tmpdir } from 'node:os';
+import process from 'node:process';
 import type { Reporter, TestModule } from 'vitest/node';
 
-/** Begins the run with what is left out, and ends it with one plain line that any log reader understands, and with the same. */
+/** Begins the run with its temporary folder and what is left out, and ends it with one plain line that any log reader understands, and with the same. */
 export default class SummaryReporter implements Reporter {
   readonly #leftOut: string;
 
@@ -9,7 +11,7 @@ export default class SummaryReporter implements Reporter {
   }
 
   onInit(): void {
-    process.stdout.write(this.#leftOut);
+    process.stdout.write(`Temporary folders are in ${tmpdir()}.\n${this.#leftOut}`);
   }
 
   onTestRunEnd(modules: readonly TestModule[]): void {
