@@ -1,3 +1,4 @@
+// @nightly and after a change of tools/soak/ packages/testing/delivery-trial/ packages/server/src/lib/ packages/server/src/limits/ packages/server/src/store/postgres/
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

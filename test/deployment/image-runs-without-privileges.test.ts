@@ -1,3 +1,4 @@
+// @nightly and after a change of Dockerfile .dockerignore package.json package-lock.json packages/contract/package.json packages/server/package.json packages/server/bin/ test/deployment/support/
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, readdir, rm, stat } from 'node:fs/promises';

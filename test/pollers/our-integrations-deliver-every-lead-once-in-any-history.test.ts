@@ -1,3 +1,4 @@
+// @nightly and after a change of integrations/ packages/client/src/ packages/contract/src/ packages/testing/pollers/ packages/server/src/hooks/ packages/server/src/poll/
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { withCleanUps } from '../../packages/testing/integrations/new-leads.ts';
