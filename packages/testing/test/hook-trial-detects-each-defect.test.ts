@@ -1,6 +1,6 @@
-// @nightly and after a change of packages/testing/delivery-trial/hooks/ packages/server/src/hooks/
+// @nightly and after a change of packages/testing/delivery-trial/hooks/ packages/server/src/hooks/ packages/testing/harness/hook-trial.ts
 import { expect, it } from 'vitest';
-import { findingsOf, lossesOf, runTrial } from '../delivery-trial/hooks/installed-trial.ts';
+import { findingsOf, lossesOf, runTrial } from '../harness/hook-trial.ts';
 
 it('an event that failed counts as announced', async () => {
   const verdict = await runTrial({ instances: 1, leads: 60, seconds: 1, mutation: 'announced-by-failure' });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { findingsOf, lossesOf, runTrial } from '../../../testing/delivery-trial/hooks/installed-trial.ts';
+import { findingsOf, lossesOf, runTrial } from '../../../testing/harness/hook-trial.ts';
 
 const NOTHING = { lost: [], outOfOrder: [], otherIds: [], hidden: [] };
 

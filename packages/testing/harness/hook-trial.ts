@@ -1,7 +1,5 @@
 import { inject, onTestFinished } from 'vitest';
-import { installService } from '../../harness/installed-service.ts';
-import { cutConnections } from '../postgres/other-actors.ts';
-import { changedSender, type HookMutation } from './changed-sender.ts';
+import { changedSender, type HookMutation } from '../delivery-trial/hooks/changed-sender.ts';
 import {
   COMPANIES,
   type HookTrialVerdict,
@@ -9,8 +7,10 @@ import {
   ORGANISATION,
   runHookTrial,
   startHookClients,
-} from './hook-trial.ts';
-import { LeadClients } from './lead-clients.ts';
+} from '../delivery-trial/hooks/hook-trial.ts';
+import { LeadClients } from '../delivery-trial/hooks/lead-clients.ts';
+import { cutConnections } from '../delivery-trial/postgres/other-actors.ts';
+import { installService } from './installed-service.ts';
 
 interface Size {
   readonly instances: number;
