@@ -100,6 +100,12 @@ export const keyOf = (kind: string, keyId: string, client: string): string => `
        WHEN ${client} IS NOT NULL THEN 'c:' || ${client}
        ELSE 't:' || coalesce(${keyId}, '') END`;
 
+const findSql = (dialect: Dialect): string => `
+  SELECT ${SELECTED}, c.key FROM leadtap.connections AS c
+    JOIN ${dialect.rows('$1', { userId: 'text', kind: 'text', key: 'text' })} AS k
+      ON c.user_id = k."userId" AND c.kind = k.kind AND c.key = k.key
+   ORDER BY c.id`;
+
 export const prepareRecord = (dialect: Dialect) => ({
   deliveries: prepareDeliveries(dialect),
   missWaiting: missWaitingSql(dialect),
@@ -114,11 +120,8 @@ export const prepareRecord = (dialect: Dialect) => ({
       LEFT JOIN leadtap.issued_tokens AS t
         ON t.user_id = k."userId" AND t.id = CASE WHEN k.kind = 'webhook' THEN h.token_id ELSE k."keyId" END`,
   /** In the order of their ids, so that two instances cannot deadlock. */
-  find: `
-    SELECT ${SELECTED}, c.key FROM leadtap.connections AS c
-      JOIN ${dialect.rows('$1', { userId: 'text', kind: 'text', key: 'text' })} AS k
-        ON c.user_id = k."userId" AND c.kind = k.kind AND c.key = k.key
-     ORDER BY c.id FOR UPDATE OF c`,
+  lock: `${findSql(dialect)} FOR UPDATE OF c`,
+  find: findSql(dialect),
   insert: `
     INSERT INTO leadtap.connections (id, company_id, user_id, kind, key, name, source, first_at, habit)
       SELECT r.id, r."companyId", r."userId", r.kind, r.key, r.name, r.source, r."firstAt", r.habit
@@ -211,11 +214,11 @@ export function* resolveKeys(
 }
 
 export function* findConnections(
-  sql: RecordStatements,
+  statement: string,
   keys: readonly (ConnectionKey & { readonly key: string })[],
 ): SqlTask<Map<string, Connection>> {
   const wanted = keys.map(({ userId, kind, key }) => ({ userId, kind, key }));
-  const rows = yield* query<FoundConnection>(sql.find, [JSON.stringify(wanted)]);
+  const rows = yield* query<FoundConnection>(statement, [JSON.stringify(wanted)]);
   return new Map(rows.map(({ key, ...row }) => [rowKeyOf(row, key), toConnection(row)]));
 }
 
@@ -235,7 +238,7 @@ function* findOrAdd(
 ): SqlTask<{ readonly recorded: Map<string, Recorded>; readonly ids: readonly (string | undefined)[] }> {
   const resolved = yield* resolveKeys(sql, batches);
   const keys = batches.map((batch, number) => ({ ...batch, key: resolved[number]?.key ?? '' }));
-  let known = yield* findConnections(sql, keys);
+  let known = yield* findConnections(sql.lock, keys);
   const missing = keys.flatMap((batch, number) => {
     const companyId = resolved[number]?.companyId ?? (batch.kind === 'send' ? '' : null);
     if (batch.isKnownOnly || companyId === null || known.has(rowKeyOf(batch, batch.key))) return [];
@@ -258,7 +261,7 @@ function* findOrAdd(
   });
   if (missing.length > 0) {
     yield* query(sql.insert, [JSON.stringify(missing)]);
-    known = yield* findConnections(sql, keys);
+    known = yield* findConnections(sql.lock, keys);
   }
   const recorded = new Map<string, Recorded>();
   const ids = keys.map((batch, number) => {

@@ -124,7 +124,7 @@ export function createConnectionStore(database: SqlDatabase): ConnectionStore {
       read(function* () {
         const [resolved] = yield* resolveKeys(sql, [key]);
         if (!resolved) return undefined;
-        const [found] = (yield* findConnections(sql, [{ ...key, key: resolved.key }])).values();
+        const [found] = (yield* findConnections(sql.find, [{ ...key, key: resolved.key }])).values();
         return found;
       }, SHORT),
 
