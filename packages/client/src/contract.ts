@@ -426,7 +426,7 @@ export interface AttemptLog {
 export interface HookRequest {
   /** Where events are sent: https, a host that the operator allows, and no user name, password, fragment or port. */
   readonly url: string;
-  /** Leads created after it are announced or sent, in the forms of `since` of a poll. Default: after the newest lead that the user may see. */
+  /** Leads created after it are announced or sent, in the forms of `since` of a poll. Default: after the newest lead that the user may see; or where its connection is, for a webhook that sends leads and is made again within 24 hours. */
   readonly since?: string | null;
   /** Default: `event`. */
   readonly send?: 'event' | 'lead';

@@ -519,7 +519,7 @@ export const HookRequest = Type.Object(
     since: Type.Optional(
       Type.Union([Type.String(), Type.Null()], {
         description:
-          'Leads created after it are announced or sent, in the forms of `since` of a poll. Default: after the newest lead that the user may see.',
+          'Leads created after it are announced or sent, in the forms of `since` of a poll. Default: after the newest lead that the user may see; or where its connection is, for a webhook that sends leads and is made again within 24 hours.',
       }),
     ),
     send: Type.Optional(Type.Union([hookSend(), Type.Null()], { description: 'Default: `event`.' })),

@@ -252,7 +252,7 @@ export async function compose(
       changes: accounts,
       publicUrl,
       hasConsumers: recorder !== undefined,
-      attempts,
+      ...{ attempts, connections },
       onOutcome: addHookMetrics(metrics.registry),
       watchReserved: metrics.watchReserved,
       delivery: createDelivery({ maxSockets: sockets?.maxHookSockets, ...options.hookDelivery }),

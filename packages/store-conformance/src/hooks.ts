@@ -102,7 +102,7 @@ export const hookChecks = [
         since: START - 7,
       });
       const { since: _, ...rest } = given;
-      const stored = { ...rest, createdAt: START };
+      const stored = { ...rest, connectionId: null, createdAt: START };
       const progress: HookProgress = {
         ...{
           announcedThrough: START - 7,
@@ -209,7 +209,7 @@ export const hookChecks = [
           ...{ announcedSince: null, lastEventAt: START, lastStatus: 500 },
           ...{ failures: 0, failingSince: null, disabledAt: null },
           ...{ notBefore: START + 50, checkAt: START + 60, remindAt: null, scopes: null },
-          hours: HOURS,
+          ...{ hours: HOURS, connectionId: null },
         },
       });
       assert.deepEqual({ ...(await hooks.find('a')) }, outcome.kind === 'known' && outcome.hook);

@@ -104,12 +104,18 @@ function* placeUser(user: User): SqlTask<User | PlaceProblem> {
   return { ...user, branchId: branchOfDepartment };
 }
 
+/** What ends in the same transaction. Of a revoked token: after it. Of a user: before. */
+export interface AccountEnds {
+  tokenRevoked(tokenId: string): SqlTask<void>;
+  userRemoved(userId: string): SqlTask<void>;
+}
+
 const prepareSql = (dialect: Dialect) => ({
   putUser: putSql(dialect, USERS),
   addTokens: insertSql(dialect, TOKENS),
 });
 
-export function createAccountStore(database: SqlDatabase): AccountStore {
+export function createAccountStore(database: SqlDatabase, ends: AccountEnds): AccountStore {
   const { dialect, read, write } = database;
   const sql = prepareSql(dialect);
   return {
@@ -137,6 +143,7 @@ export function createAccountStore(database: SqlDatabase): AccountStore {
         yield* query(REMOVE_REFUSED_LEADS, [userId]);
         const now = yield* readNow();
         yield* endConsumersOfUser(userId, now);
+        yield* ends.userRemoved(userId);
         const removed = yield* query(REMOVE_USER, [userId]);
         // Not if there is no such user: tokens may be issued for one who is added later.
         if (removed.length > 0) yield* query(REVOKE_TOKENS_OF_USER, [userId, now]);
@@ -166,6 +173,7 @@ export function createAccountStore(database: SqlDatabase): AccountStore {
         const now = yield* readNow();
         yield* endHooksOfToken(tokenId, now);
         const revoked = yield* query(REVOKE_TOKEN, [tokenId, now]);
+        yield* ends.tokenRevoked(tokenId);
         return revoked.length > 0;
       }),
 

@@ -97,7 +97,8 @@ const prepareSql = (dialect: Dialect) => ({
       })} AS r WHERE true ON CONFLICT (connection, created_at) DO NOTHING`,
   wakeHooks: `
     UPDATE leadtap.hooks SET check_at = leadtap.from_ms($2)
-     WHERE ${dialect.isIn('connection_id', '$1')} AND (check_at IS NULL OR check_at > leadtap.from_ms($2)) AND failures = 0`,
+     WHERE user_id IN (SELECT c.user_id FROM leadtap.connections AS c WHERE ${dialect.isIn('c.id', '$1')})
+       AND ${dialect.isIn('connection_id', '$1')} AND (check_at IS NULL OR check_at > leadtap.from_ms($2)) AND failures = 0`,
 });
 
 type Statements = ReturnType<typeof prepareSql>;

@@ -8,6 +8,10 @@ import type { Connection, ConnectionFacts, ConnectionListQuery } from './store.t
 
 const LOCK = `SELECT ${SELECTED} FROM leadtap.connections AS c WHERE c.id = $1 FOR UPDATE OF c`;
 
+/** Hooks: of the connection that is the first value. */
+const IS_OF_CONNECTION =
+  'user_id = (SELECT c.user_id FROM leadtap.connections AS c WHERE c.id = $1) AND connection_id = $1';
+
 export const prepareChanges = (dialect: Dialect) => ({
   facts: prepareList(dialect),
   lastStamp: `
@@ -21,7 +25,7 @@ export const prepareChanges = (dialect: Dialect) => ({
        WHERE true
       ON CONFLICT (connection, created_at) DO UPDATE SET message = excluded.message, why = 'again'
       RETURNING 1`,
-  wakeHooks: `UPDATE leadtap.hooks SET check_at = leadtap.from_ms($2) WHERE connection_id = $1 AND disabled_at IS NULL`,
+  wakeHooks: `UPDATE leadtap.hooks SET check_at = leadtap.from_ms($2) WHERE ${IS_OF_CONNECTION} AND disabled_at IS NULL`,
 });
 
 type Statements = ReturnType<typeof prepareChanges>;
@@ -43,13 +47,13 @@ const RENAME_KEY = `UPDATE leadtap.connections SET key = 'n:' || name WHERE id =
 const FIND_NAME = `SELECT 1 FROM leadtap.connections WHERE user_id = $1 AND kind = $2 AND key = 'n:' || $3 AND id <> $4`;
 const RENAME_TOKENS = `
   UPDATE leadtap.issued_tokens SET name = $2 WHERE user_id = $1 AND (('n:' || name) = $3 OR ('t:' || id) = $3) RETURNING 1`;
-const RENAME_HOOKS = 'UPDATE leadtap.hooks SET name = $2 WHERE connection_id = $1 RETURNING 1';
+const RENAME_HOOKS = `UPDATE leadtap.hooks SET name = $2 WHERE ${IS_OF_CONNECTION} RETURNING 1`;
 const REVOKE_TOKENS = `
   INSERT INTO leadtap.revoked_tokens (token_id, revoked_at)
     SELECT t.id, leadtap.from_ms($3) FROM leadtap.issued_tokens AS t
      WHERE t.user_id = $1 AND (('n:' || t.name) = $2 OR ('t:' || t.id) = $2)
   ON CONFLICT (token_id) DO NOTHING RETURNING 1`;
-const REMOVE_HOOKS = 'DELETE FROM leadtap.hooks WHERE connection_id = $1 RETURNING 1';
+const REMOVE_HOOKS = `DELETE FROM leadtap.hooks WHERE ${IS_OF_CONNECTION} RETURNING 1`;
 const KEY_OF = 'SELECT key FROM leadtap.connections WHERE id = $1';
 const LOG = `
   INSERT INTO leadtap.activity (connection, first_at, last_at, times, kind, leads, after, through, reason, details)

@@ -24,7 +24,7 @@ const TOKENS = `FROM leadtap.issued_tokens AS t
     AND NOT EXISTS (SELECT 1 FROM leadtap.revoked_tokens AS r WHERE r.token_id = t.id)`;
 /** The key of the connection of a refused request. */
 const KEY_OF_HELD = `CASE WHEN t.name IS NOT NULL THEN 'n:' || t.name ELSE 't:' || r.token_id END`;
-const HOOKS = 'FROM leadtap.hooks AS h WHERE h.connection_id = c.id';
+const HOOKS = 'FROM leadtap.hooks AS h WHERE h.user_id = c.user_id AND h.connection_id = c.id';
 
 /** The first value is the limit; then the company, the user, the last one of the page before, the accepted keys, and an id. */
 const listSql = (dialect: Dialect): string => `
@@ -37,6 +37,7 @@ const listSql = (dialect: Dialect): string => `
          (SELECT count(*) ${TOKENS}) AS tokens,
          (SELECT count(*) ${TOKENS} AND (t.key_id IS NULL OR ${dialect.isIn('t.key_id', '$5')} OR ${dialect.isIn("''", '$5')})) AS "acceptedTokens",
          (SELECT count(*) ${HOOKS}) AS hooks,
+         (SELECT count(*) ${HOOKS} AND (h.key_id IS NULL OR ${dialect.isIn('h.key_id', '$5')} OR ${dialect.isIn("''", '$5')})) AS "acceptedHooks",
          (SELECT min(h.url) ${HOOKS}) AS url,
          (SELECT leadtap.to_ms(min(h.check_at)) ${HOOKS} AND h.failures > 0) AS "nextTryAt",
          CASE WHEN c.start_stamp IS NULL OR u.id IS NULL THEN 0 ELSE ${countWaiting(dialect)} END AS waiting,
@@ -93,6 +94,7 @@ interface ListedRow extends StoredConnection {
   readonly tokens: number;
   readonly acceptedTokens: number;
   readonly hooks: number;
+  readonly acceptedHooks: number;
   readonly url: string | null;
   readonly nextTryAt: number | null;
   readonly waiting: number | null;
@@ -201,7 +203,18 @@ type FactsOfRow = Pick<
 
 function toFacts(row: ListedRow): FactsOfRow {
   const { currentUser, userCompany, plan, accessLevel, branchId, departmentId, lastStamp, ...rest } = row;
-  const { tokens, acceptedTokens, hooks, url, nextTryAt, waiting, waitingSince, held, ...stored } = rest;
+  const {
+    tokens,
+    acceptedTokens,
+    hooks,
+    acceptedHooks,
+    url,
+    nextTryAt,
+    waiting,
+    waitingSince,
+    held,
+    ...stored
+  } = rest;
   return {
     connection: toConnection(stored),
     user:
@@ -209,7 +222,7 @@ function toFacts(row: ListedRow): FactsOfRow {
         ? undefined
         : { id: currentUser, companyId: userCompany, plan, accessLevel, branchId, departmentId },
     lastStamp: lastStamp ?? 0,
-    isKeyAccepted: tokens === 0 || acceptedTokens > 0,
+    isKeyAccepted: hooks > 0 ? acceptedHooks > 0 : tokens === 0 || acceptedTokens > 0,
     hasKeys: tokens + hooks > 0,
     ...(url !== null && URL.canParse(url)
       ? { host: new URL(url).host, origin: new URL(url).origin }

@@ -29,7 +29,7 @@ export function toLogEntry(entry: StoredLogEntry, connection: Connection, now: n
 }
 
 function messageOf({ kind, leads, times }: StoredLogEntry, details: LogDetails): string {
-  const { updated = 0, isOther, change } = details;
+  const { updated = 0, isOther, beside, change } = details;
   switch (kind) {
     case 'changed':
       return change ?? 'changed';
@@ -38,6 +38,7 @@ function messageOf({ kind, leads, times }: StoredLogEntry, details: LogDetails):
     case 'leads': {
       if (leads === 0 && updated > 0) return PHRASES.updated(updated);
       const added = leads === 0 ? 'told that there are new leads' : PHRASES.lead(leads);
+      if (beside) return `${added}, sent again or moved to it`;
       if (isOther) return `${added}, asked for otherwise than usual: not counted`;
       return updated > 0 ? `${added}; ${PHRASES.updated(updated)}` : added;
     }

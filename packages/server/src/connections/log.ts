@@ -12,6 +12,8 @@ export interface LogDetails {
   readonly updated?: number;
   /** Asked in another way than usual: it moved nothing. */
   readonly isOther?: boolean;
+  /** Of leads that were sent to a webhook beside the new ones. */
+  readonly beside?: readonly number[];
   /** Of `changed`: what a person has done. */
   readonly change?: string;
 }
@@ -76,19 +78,24 @@ function entryOfSend(run: SendRun): Entry {
 
 function entryOfPush(run: PushRun): Entry {
   const { firstAt, lastAt, times, createdAt, status, failure, reason, nextTryAt, durationMs } = run;
+  const isRange = createdAt.length > 0 && !run.isBeside;
   const kind =
     failure === null ? 'leads' : failure === 'refused' || failure === 'gone' ? 'refused' : 'failed';
-  const after = createdAt.length === 0 ? null : Math.min(...createdAt) - 1;
-  const through = createdAt.length === 0 ? null : Math.max(...createdAt);
+  const after = isRange ? Math.min(...createdAt) - 1 : null;
+  const through = isRange ? Math.max(...createdAt) : null;
   return {
     ...{ firstAt, lastAt, times, kind, leads: createdAt.length, after, through, reason },
-    details: { status, code: failure, durationMs, ...(nextTryAt !== null && { nextTryAt }) },
+    details: {
+      ...{ status, code: failure, durationMs },
+      ...(nextTryAt !== null && { nextTryAt }),
+      ...(run.isBeside && { beside: createdAt }),
+    },
   };
 }
 
 /** Entries with equal texts are one, if they follow each other. */
-const equalOf = ({ kind, details: { status, code, isOther } }: Entry): string =>
-  JSON.stringify([kind, status, code, isOther]);
+const equalOf = ({ kind, details: { status, code, isOther, beside } }: Entry): string =>
+  JSON.stringify([kind, status, code, isOther, beside]);
 
 export interface LogOfBatch extends Pick<ConnectionBatch, 'sends' | 'pushes'> {
   readonly connection: string;

@@ -64,8 +64,8 @@ const hadBefore = (connection: Connection, now: number): number | null =>
 
 /** No gap and no surprise without `since`. Undefined: the newest page as it is. */
 export function newestPageRule(connection: Connection, now: number): NewestPageRule | undefined {
-  const { workedAt, endedAt, startStamp, firstAt, habit } = connection;
-  if (workedAt === null || endedAt !== null || startStamp === null) return undefined;
+  const { workedAt, firstAt, habit } = connection;
+  if (workedAt === null || startsAgain(connection, now)) return undefined;
   if (!isCounted(connection, { since: null }, 'none')) return undefined;
   const isRecent = habit.withoutSinceAt !== null && now - habit.withoutSinceAt < MAX_GAP_MS;
   return {

@@ -83,7 +83,7 @@ export const CONNECTIONS: Table<StoredConnection> = {
 
 export const SELECTED = selectFields(CONNECTIONS.types, 'c');
 export const toConnection = (row: StoredConnection): Connection => ({ ...row, habit: JSON.parse(row.habit) });
-const toStored = (connection: Connection): StoredConnection => ({
+export const toStored = (connection: Connection): StoredConnection => ({
   ...connection,
   habit: JSON.stringify(connection.habit),
 });
@@ -93,12 +93,12 @@ const KEY: Readonly<Record<string, ColumnType>> = {
 };
 const MAX_PAGE = 100;
 
-/** The key of a connection: its name, its client, or else its only token. `t` is the token, `h` the webhook. */
-export const keyOf = (kind: string, keyId: string, client: string): string => `
-  CASE WHEN ${kind} = 'webhook' AND h.name IS NOT NULL THEN 'n:' || h.name
+/** The key of a connection: its name, its client, or else its only token. That of a webhook is stored with its subscription. */
+const KEY_OF_REQUEST = `
+  CASE WHEN k.kind = 'webhook' THEN w.key
        WHEN t.name IS NOT NULL THEN 'n:' || t.name
-       WHEN ${client} IS NOT NULL THEN 'c:' || ${client}
-       ELSE 't:' || coalesce(${keyId}, '') END`;
+       WHEN k.client IS NOT NULL THEN 'c:' || k.client
+       ELSE 't:' || coalesce(k."keyId", '') END`;
 
 const findSql = (dialect: Dialect): string => `
   SELECT ${SELECTED}, c.key FROM leadtap.connections AS c
@@ -111,14 +111,13 @@ export const prepareRecord = (dialect: Dialect) => ({
   missWaiting: missWaitingSql(dialect),
   /** The values: the keys. */
   resolve: `
-    SELECT k.number, ${keyOf('k.kind', 'k."keyId"', 'k.client')} AS key, u.company_id AS "companyId",
+    SELECT k.number, ${KEY_OF_REQUEST} AS key, u.company_id AS "companyId",
            leadtap.to_ms(${dialect.lastStampOf('u.company_id')}) AS "lastStamp",
            leadtap.to_ms(t.expires_at) AS "issuedUntil"
       FROM ${dialect.rows('$1', KEY)} AS k
       LEFT JOIN leadtap.users AS u ON u.id = k."userId"
-      LEFT JOIN leadtap.hooks AS h ON k.kind = 'webhook' AND h.id = k."keyId"
-      LEFT JOIN leadtap.issued_tokens AS t
-        ON t.user_id = k."userId" AND t.id = CASE WHEN k.kind = 'webhook' THEN h.token_id ELSE k."keyId" END`,
+      LEFT JOIN leadtap.connections AS w ON k.kind = 'webhook' AND w.id = k."keyId"
+      LEFT JOIN leadtap.issued_tokens AS t ON t.user_id = k."userId" AND t.id = k."keyId"`,
   /** In the order of their ids, so that two instances cannot deadlock. */
   lock: `${findSql(dialect)} FOR UPDATE OF c`,
   find: findSql(dialect),
@@ -241,7 +240,13 @@ function* findOrAdd(
   let known = yield* findConnections(sql.lock, keys);
   const missing = keys.flatMap((batch, number) => {
     const companyId = resolved[number]?.companyId ?? (batch.kind === 'send' ? '' : null);
-    if (batch.isKnownOnly || companyId === null || known.has(rowKeyOf(batch, batch.key))) return [];
+    if (
+      batch.isKnownOnly ||
+      batch.kind === 'webhook' ||
+      companyId === null ||
+      known.has(rowKeyOf(batch, batch.key))
+    )
+      return [];
     const { userId, kind, key, source } = batch;
     const id = batch.keyId === DOOR_ID ? DOOR_ID : randomBytes(12).toString('base64url');
     const firstAt = Math.min(...[...batch.polls, ...batch.sends, ...batch.pushes].map((run) => run.firstAt));
@@ -320,8 +325,17 @@ function fold(
   context: FoldContext,
 ): Folded {
   let connection = stored;
+  const waiting = [...pushes];
+  // A poll after an event shows that the event worked.
+  const noteUntil = (at: number) => {
+    for (let run = waiting[0]; run && run.firstAt <= at; run = waiting[0]) {
+      connection = notePush(connection, run);
+      waiting.shift();
+    }
+  };
   const judged = polls.map((run) => {
     const { since, page } = run;
+    noteUntil(run.lastAt);
     const isStamp = since !== null && context.stamps.has(`${stored.companyId}\0${since}`);
     const isOther = !isCounted(connection, run, styleOf(connection.habit, since, isStamp));
     const hasNothingNew = page !== null && !page.createdAt.some(context.isNew);
@@ -334,7 +348,7 @@ function fold(
     });
     return { ...run, isOther };
   });
-  for (const run of pushes) connection = notePush(connection, run, lastStamp);
+  noteUntil(Number.POSITIVE_INFINITY);
   for (const run of sends) connection = noteSend(connection, run);
   return { connection, polls: judged };
 }
@@ -391,7 +405,7 @@ export function* recordBatches(
     const isOwed = one.connection.endedAt !== null && one.connection.endedBy !== 'handled';
     const asks = one.polls.find(({ page }) => page !== null);
     if (isOwed && asks && startsAgain(one.connection, asks.firstAt))
-      yield* query(sql.missWaiting, [id, 'passed', asks.firstAt]);
+      yield* query(sql.missWaiting, [id, 'passed', asks.firstAt, null]);
     const { connection, polls } = fold(one, contextOf(id, isNew));
     const { rows, newest } = entriesOf(connection.habit.entry, { ...one, polls, connection: id, isNew });
     log.push(...rows);

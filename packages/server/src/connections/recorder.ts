@@ -163,7 +163,7 @@ export class ConnectionRecorder implements PollRecorder {
   /** Of a webhook that sends leads, or of an event for the connection of its token. */
   recordPush(key: ConnectionKey, tokenExpiresAt: number | null, run: PushRun): void {
     const entry = this.#add({ ...key, tokenExpiresAt, source: 'token' });
-    if (entry && entry.pushes.length < MAX_RUNS) entry.pushes.push(run);
+    if (entry) addPush(entry, run);
   }
 
   /** A request that sends leads with a token that is not valid, or without one. Nothing of it is stored but its number. */
@@ -335,6 +335,21 @@ function addRun(entry: Entry, run: PollRun): void {
   if (entry.polls.length === MAX_RUNS) entry.polls.splice(1, 1);
   entry.polls.push(run);
   entry.leads += run.page?.createdAt.length ?? 0;
+}
+
+function addPush({ pushes }: Entry, run: PushRun): void {
+  const last = pushes.at(-1);
+  const isEqual =
+    last?.status === run.status &&
+    last.failure === run.failure &&
+    last.isEvent === run.isEvent &&
+    last.isBeside === run.isBeside;
+  if (last && isEqual)
+    pushes[pushes.length - 1] = {
+      ...{ ...run, firstAt: last.firstAt, times: last.times + run.times },
+      createdAt: [...last.createdAt, ...run.createdAt],
+    };
+  else if (pushes.length < MAX_RUNS) pushes.push(run);
 }
 
 function addSend(entry: Entry, run: SendRun): void {

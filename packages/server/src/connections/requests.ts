@@ -33,22 +33,15 @@ export function noteSend(connection: Connection, run: SendRun): Connection {
 export const lostOf = ({ status, code, isHeld, times, firstAt, lastAt }: SendRun): LostCount[] =>
   status < 400 || code === null || isHeld ? [] : [{ why: code, requests: times, firstAt, lastAt }];
 
-/** The position of a webhook moves with what is stored of it, together with its deliveries. */
-export function notePush(connection: Connection, run: PushRun, lastStamp: number): Connection {
-  const { failure, isEvent, createdAt, lastAt, firstAt } = run;
-  if (failure === null) {
-    const event = isEvent
-      ? { eventAt: lastAt, eventOpenSince: connection.eventOpenSince ?? firstAt }
-      : { position: laterOf(connection.position, createdAt.length > 0 ? Math.max(...createdAt) : null) };
-    const isWork = connection.kind === 'webhook' && createdAt.length > 0;
-    return {
-      ...{ ...connection, ...event, ...(!isEvent && succeeded) },
-      lastAt: connection.kind === 'webhook' ? laterOf(connection.lastAt, lastAt) : connection.lastAt,
-      workedAt: connection.workedAt ?? (isWork ? lastAt : null),
-    };
+/** What was sent, the position and the end of a webhook are stored with its subscription. */
+export function notePush(connection: Connection, run: PushRun): Connection {
+  const { failure, isEvent, lastAt, firstAt } = run;
+  if (isEvent) {
+    // Events belong to the connection that polls: its own requests say whether it fails.
+    if (failure !== null) return connection;
+    return { ...connection, eventAt: lastAt, eventOpenSince: connection.eventOpenSince ?? firstAt };
   }
-  // Events belong to the connection that polls: its own requests say whether it fails.
-  if (connection.kind !== 'webhook' || failure === 'not-allowed') return connection;
-  const failed = noteError(connection, run, failure);
-  return failure === 'gone' ? { ...failed, endedAt: lastAt, endedBy: '410', endStamp: lastStamp } : failed;
+  if (failure === 'not-allowed') return connection;
+  if (failure !== null) return noteError(connection, run, failure);
+  return { ...connection, ...succeeded, lastAt: laterOf(connection.lastAt, lastAt) };
 }

@@ -23,6 +23,7 @@ import {
 } from './changes-sql.ts';
 import { hourOf } from './deliveries-sql.ts';
 import { listFacts, prepareList } from './list-sql.ts';
+import type { LogDetails } from './log.ts';
 import {
   findConnections,
   prepareRecord,
@@ -156,9 +157,16 @@ export function createConnectionStore(database: SqlDatabase): ConnectionStore {
       read(function* () {
         if (!isStorable(id)) return [];
         const rows = yield* query<LogRow>(LIST_LOG, [id, before, limit]);
-        const ranges = rows.flatMap(({ after, through }, number) =>
-          after === null ? [] : [{ number, connection: id, after, through }],
-        );
+        const ranges = rows.flatMap(({ after, through, details }, number) => {
+          const { beside = [] }: LogDetails = JSON.parse(details);
+          const single = beside.map((stamp) => ({
+            number,
+            connection: id,
+            after: stamp - 1,
+            through: stamp,
+          }));
+          return after === null ? single : [{ number, connection: id, after, through }];
+        });
         const leads = yield* query<{ number: number; id: string }>(leadsOfLog(scope), [
           scope.companyId,
           JSON.stringify(ranges),

@@ -9,6 +9,8 @@ import type { Dialect } from '../sql/sql.ts';
 export const MAX_NARROWED = 1000;
 /** Enough to say "1,000". */
 export const MAX_WAITING = 1000;
+/** So that a debt is counted whole. */
+const MAX_MISSED = 100_000;
 
 const isAt = (level: string, branch: string, department: string): string => `(${level} = 'COMPANY'
   OR ${level} = 'BRANCH' AND l.branch_id = ${branch} OR ${level} = 'DEPARTMENT' AND l.department_id = ${department})`;
@@ -76,13 +78,16 @@ export const leadStateSql = `
     LEFT JOIN leadtap.missed AS m ON m.connection = c.id AND m.created_at = l.created_at
    WHERE l.company_id = $1 AND l.id = $2 ORDER BY c.id`;
 
-/** Leads that wait for a connection become missed. The values: the connection, why, now. */
+/**
+ * Leads that wait for a connection become missed. The values: the connection, why, now, and a stamp: only those after its position up to
+ * there. Null: all.
+ */
 export const missWaitingSql = (dialect: Dialect): string => `
   INSERT INTO leadtap.missed (connection, created_at, why, missed_at)
     SELECT c.id, w.value, $2, leadtap.from_ms($3)
       FROM leadtap.connections AS c JOIN leadtap.users AS u ON u.id = c.user_id AND u.company_id = c.company_id
-      ${dialect.joinValues(waitingLeads(dialect), 'w')}
-     WHERE c.id = $1
+      ${dialect.joinValues(waitingLeads(dialect, MAX_MISSED), 'w')}
+     WHERE c.id = $1 AND (CAST($4 AS bigint) IS NULL OR w.value > c.position AND w.value <= leadtap.from_ms($4))
     ON CONFLICT (connection, created_at) DO NOTHING`;
 
 /**

@@ -14,7 +14,7 @@ export type ConnectionKind = 'send' | 'poll' | 'webhook';
 export interface ConnectionKey {
   readonly userId: string;
   readonly kind: ConnectionKind;
-  /** Of the token, or the id of the webhook. Null: all tokens of the user that have no id. */
+  /** Of the token; of a webhook, the id of its connection. Null: all tokens of the user that have no id. */
   readonly keyId: string | null;
   /** `azp` or `client_id` of a token of the identity provider. */
   readonly client?: string | undefined;
@@ -178,7 +178,16 @@ export interface PushRun {
   readonly reason: string | null;
   readonly nextTryAt: number | null;
   readonly isEvent: boolean;
+  /** The leads were sent beside the new ones: moved to it, or sent again. */
+  readonly isBeside: boolean;
   readonly durationMs: number | null;
+}
+
+/** A lead that is sent to a webhook beside the new ones: moved to it, or sent again. */
+export interface PendingLead {
+  readonly createdAt: number;
+  /** So that a repeated request is another one for its receiver. */
+  readonly message: string;
 }
 
 /** What happened on one connection since the last write, in one process. */

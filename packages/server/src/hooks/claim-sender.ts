@@ -1,5 +1,6 @@
 /** Sends what is due for a claimed hook: an event, or its leads, while the time of the claim lasts. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { PendingLead } from '../connections/store.ts';
 import { FairQueue } from '../lib/fair.ts';
 import type { Delivery } from './deliver.ts';
 import { type EventOptions, eventMessage, type HookMessage, leadMessage, postMessage } from './event.ts';
@@ -10,7 +11,7 @@ import { type Outcome, type SentLeads, scopesAfter, sinceOf } from './rules.ts';
 import type { DueHook, HookStore } from './store.ts';
 
 export interface ClaimSenderOptions extends EventOptions {
-  readonly store: Pick<HookStore, 'now' | 'settle' | 'readLead'>;
+  readonly store: Pick<HookStore, 'now' | 'settle' | 'readLead' | 'takePending'>;
   readonly delivery: Delivery;
   readonly onOutcome?: ((kind: Outcome['kind']) => void) | undefined;
   /** For tests: the processor time of the process. */
@@ -72,41 +73,50 @@ export class ClaimSender {
 
   /**
    * One request after the other, each begun when the last one was accepted. A lead is read just before its request, so that nothing is
-   * sent that the user may not see at that moment.
+   * sent that the user may not see at that moment. Those that are sent beside the new ones come first, and do not move the position.
    */
   async #sendLeads(claimed: DueHook, claimBegunAt: number): Promise<void> {
     const results = this.#results;
     let begun: BegunClaim | undefined;
+    let pending: PendingLead[] = [];
     let accepted: SentLeads['accepted'];
     for (;;) {
       const { claim, next } = await this.#leadQueue.run(claimed.companyId, async () => {
         const claim = begun ?? (await this.#begin(claimed, claimBegunAt));
-        return { claim, next: await this.#postLead(claim, accepted?.createdAt) };
+        if (!begun && claimed.hasPending && claim.mayBegin())
+          pending = [...(await this.#options.store.takePending(claim.due.hook))];
+        return { claim, next: await this.#postLead(claim, accepted?.createdAt, pending.shift()) };
       });
       begun = claim;
       const { due } = claim;
+      if (next === 'not-visible') continue;
       if (typeof next === 'string') return results.add(due, { accepted, end: { kind: next } });
       const { outcome, durationMs } = await next.response;
       if (outcome === 'aborted') return results.add(due, { accepted, end: { kind: 'sending' } });
       if (outcome.kind !== 'accepted') return results.add(due, { accepted, end: outcome }, durationMs);
-      const { createdAt: through, scope } = next;
+      const { createdAt, scope, beside } = next;
       const { createdAt: after, scopes } = accepted ?? { ...due.hook, createdAt: due.hook.announcedThrough };
-      const { status } = outcome;
-      accepted = { createdAt: through, status, scopes: scopesAfter(scopes, { after, through, scope }) };
-      results.add(due, { accepted, end: { kind: 'sending' } }, durationMs);
+      const { status, reason } = outcome;
+      accepted = beside
+        ? { createdAt: after, status, scopes }
+        : { createdAt, status, scopes: scopesAfter(scopes, { after, through: createdAt, scope }) };
+      const sent = { createdAt, pending: beside, reason };
+      results.add(due, { accepted, sent, end: { kind: 'sending' } }, durationMs);
       // So that no more leads are sent again after a crash while the database is slow.
       await results.waitForSlowBatch();
     }
   }
 
-  /** Begins the request of the first lead after this time, or after the position of the hook. */
-  async #postLead({ due, mayBegin }: BegunClaim, after = due.hook.announcedThrough) {
+  /** Begins the request of this lead beside the new ones, or of the first lead after this time, or after the position of the hook. */
+  async #postLead({ due, mayBegin }: BegunClaim, after = due.hook.announcedThrough, beside?: PendingLead) {
     if (!mayBegin()) return 'time-over' as const;
-    const found = await this.#options.store.readLead(due.hook, after);
+    const found = await this.#options.store.readLead(due.hook, beside ? beside.createdAt - 1 : after);
+    if (beside && found?.lead.createdAt !== beside.createdAt) return 'not-visible' as const;
     if (!found) return 'all-sent' as const;
     if (!mayBegin()) return 'time-over' as const;
     const { lead, scope } = found;
-    return { createdAt: lead.createdAt, scope, response: this.#post(due, leadMessage(due.hook, lead)) };
+    const message = leadMessage(due.hook, lead, beside?.message);
+    return { createdAt: lead.createdAt, scope, beside, response: this.#post(due, message) };
   }
 
   async #post(

@@ -30,6 +30,7 @@ const createHook = (
 ): StoredHook => ({
   ...hook,
   keyId: hook.keyId ?? null,
+  connectionId: null,
   name: hook.name ?? null,
   companyId,
   createdAt: now,
@@ -94,6 +95,7 @@ export interface ExaminedHook extends StoredHook {
   readonly isDue: boolean | number;
   /** Up to where the consumer has polled all that was announced. Null: it is not known. */
   readonly polledThrough: number | null;
+  readonly hasPending: boolean | number;
 }
 
 /** What a claim stores, and what it returns. The time of the attempt is stored now, so that it is known if it does not end. */
@@ -105,7 +107,7 @@ export function claimHooks(
   const claimUntil = now + claimMs;
   const settled: SettledHook[] = [];
   const due: DueHook[] = [];
-  for (const { companyId, newest, isDue, polledThrough, ...found } of rows) {
+  for (const { companyId, newest, isDue, polledThrough, hasPending, ...found } of rows) {
     const through = Math.max(newest ?? 0, found.announcedThrough);
     const { remindAt } = found;
     const nextCheckAt = remindAt !== null && remindAt > now ? remindAt : null;
@@ -113,8 +115,8 @@ export function claimHooks(
     const isEarly = !isDue && found.notBefore > now && (found.checkAt ?? 0) > found.notBefore;
     const checkAt = isDue ? claimUntil : isEarly ? found.notBefore : nextCheckAt;
     // What could not be announced was deleted, or the user may not see it any more.
-    const isOver =
-      !isDue && found.disabledAt === null && through === found.announcedThrough && nextCheckAt === null;
+    const isNothingLeft = through === found.announcedThrough && !hasPending;
+    const isOver = !isDue && found.disabledAt === null && isNothingLeft && nextCheckAt === null;
     const failures = isOver ? { failures: 0, failingSince: null } : {};
     const hook = { ...found, ...failures, checkAt, notBefore: isDue ? claimUntil : found.notBefore };
     // A success is of the last attempt: until there is a response to this one, there is none.
@@ -123,7 +125,8 @@ export function claimHooks(
       ...(found.send === 'lead' && !found.failures && { lastStatus: null }),
     };
     settled.push({ claimed: found, progress: isDue ? { ...hook, ...attempt } : hook });
-    if (isDue) due.push({ hook, companyId, through, polledThrough, claimedAt: now });
+    if (isDue)
+      due.push({ hook, companyId, through, polledThrough, hasPending: Boolean(hasPending), claimedAt: now });
   }
   return { settled, due };
 }

@@ -43,7 +43,7 @@ export const MAX_SOCKETS = 4000;
 const IDLE_SHARE = 0.25;
 const MAX_IDLE_PER_HOST = 100;
 const IDLE_MS = 30_000;
-/** What follows the head of a response is worthless, but for the reason of a failure. A connection is used again if its body is short and ends soon. */
+/** What follows the head of a response is worthless, but for what its beginning says in a log. A connection is used again if its body is short and ends soon. */
 const MAX_BODY_BYTES = 1024;
 const BODY_MS = 1000;
 const MAX_READ_BYTES = 2048;
@@ -119,10 +119,9 @@ export function createDelivery(options: DeliveryOptions = {}): Delivery {
             clearTimeout(timer);
             outcome = toOutcome(response);
             if (sockets.size > maxIdle) response.destroy();
-            else if (outcome.kind === 'accepted') skipBody(response);
             else {
               const isShort = hasShortBody(response);
-              reasonOf = readReason(response, isShort);
+              reasonOf = readReason(response, isShort, outcome.kind === 'accepted' ? 0 : undefined);
               if (isShort) skipBody(response);
             }
           });
@@ -170,15 +169,13 @@ function toOutcome({ statusCode: status = 0, headers }: IncomingMessage): Outcom
 }
 
 const withReason = (outcome: Outcome, reason: string | undefined): Outcome =>
-  reason !== undefined && (outcome.kind === 'refused' || outcome.kind === 'gone')
-    ? { ...outcome, reason }
-    : outcome;
+  reason !== undefined && 'status' in outcome ? { ...outcome, reason } : outcome;
 
 const hasShortBody = ({ statusCode, headers }: IncomingMessage): boolean =>
   statusCode === 204 || Number(headers['content-length'] ?? Number.NaN) <= MAX_BODY_BYTES;
 
+/** A short one. */
 function skipBody(response: IncomingMessage): void {
-  if (!hasShortBody(response)) return void response.destroy();
   const timer = setTimeout(() => response.destroy(), BODY_MS);
   response.on('error', () => undefined);
   response.on('close', () => clearTimeout(timer));

@@ -138,7 +138,7 @@ export function createHookEndpoints(options: HookEndpointOptions): Endpoint[] {
     if (verdict.violated.length > 0) throw rateLimitExceeded(verdict);
     const id = idOf(request);
     const hook = HOOK_ID.test(id) ? await hooks.store.find(id) : undefined;
-    if (hook) await hooks.store.remove(id);
+    if (hook) await hooks.store.remove(id, undefined, 'deleted');
     if (hook && hasOwnToken(hook)) await hooks.revokeToken(ownTokenId(id));
     headers.push('cache-control', 'no-store');
     return { status: 204, body: undefined };

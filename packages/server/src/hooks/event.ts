@@ -79,9 +79,12 @@ export function eventMessage(
   return { id: messageId(hook.id, since, through), body: JSON.stringify(event) };
 }
 
-/** A lead that was deleted and added again has another `createdAt`: it is another lead. */
-export const leadMessage = (hook: Hook, lead: PageLead): HookMessage => ({
-  id: messageId(hook.id, lead.createdAt, 'lead'),
+/**
+ * A lead that was deleted and added again has another `createdAt`: it is another lead. `message`: it is sent again, and receivers drop a
+ * message that they know.
+ */
+export const leadMessage = (hook: Hook, lead: PageLead, message = 'lead'): HookMessage => ({
+  id: messageId(hook.id, lead.createdAt, message),
   body: renderLead(lead),
 });
 

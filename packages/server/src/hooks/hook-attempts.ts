@@ -1,7 +1,7 @@
 /** The requests to a webhook as entries of its log. */
 import { attempt, type PendingAttempt } from '../attempts/merge-attempts.ts';
 import { consumerIdOf, hookSubjectOf } from '../attempts/store.ts';
-import { type ClaimResult, type SentLeads, sinceOf } from './rules.ts';
+import { type ClaimResult, type SentLead, type SentLeads, sinceOf } from './rules.ts';
 import { type DueHook, type Hook, type HookProgress, hostOfHook } from './store.ts';
 
 /** A webhook that sends events belongs to the consumer that polls with its token. */
@@ -12,7 +12,7 @@ export interface EndedAttempts {
   readonly due: DueHook;
   readonly result: ClaimResult | SentLeads;
   /** The leads that were accepted. */
-  readonly accepted: readonly number[];
+  readonly sent: readonly SentLead[];
   readonly durationMs: number | undefined;
 }
 
@@ -20,19 +20,18 @@ const NO_ANSWER = 'no answer in time';
 const NO_CONNECTION = 'no connection was possible';
 
 export function attemptsOfHook(
-  { due, result, accepted, durationMs }: EndedAttempts,
+  { due, result, sent, durationMs }: EndedAttempts,
   progress: HookProgress,
   now: number,
 ): readonly PendingAttempt[] {
   const { hook } = due;
   const duration = durationMs === undefined ? null : Math.round(durationMs);
   const host = hostOfHook(hook);
-  const [first] = accepted;
-  const last = accepted.at(-1);
   const attempts: PendingAttempt[] = [];
-  if ('end' in result && first !== undefined && last !== undefined) {
+  if ('end' in result && sent.length > 0) {
     const status = result.accepted?.status ?? null;
-    const range = { leads: accepted.length, since: first - 1, through: last };
+    const times = sent.map(({ createdAt }) => createdAt);
+    const range = { leads: sent.length, since: Math.min(...times) - 1, through: Math.max(...times) };
     attempts.push(attempt('leads', now, { status, host, durationMs: duration, ...range }));
   }
   const end = 'end' in result ? result.end : result;

@@ -1,4 +1,4 @@
-/** What a receiver says about a failure: the beginning of its response, if that is text. */
+/** What a receiver says: the beginning of its response, if that is text. */
 import type { IncomingMessage } from 'node:http';
 import { toOneLine } from '../lib/escape.ts';
 
@@ -6,8 +6,15 @@ const MAX_BYTES = 200;
 /** A receiver that sends its body slowly, or for ever, costs no more. */
 const MAX_MS = 250;
 
-/** Reads what comes soon. `isShort`: the body ends by itself, and the connection is used again. Returns the text read so far. */
-export function readReason(response: IncomingMessage, isShort: boolean): () => string | undefined {
+/**
+ * Reads what comes in this time; with 0, what has come with the head. `isShort`: the body ends by itself, and the connection is used again.
+ * Returns the text read so far.
+ */
+export function readReason(
+  response: IncomingMessage,
+  isShort: boolean,
+  maxMs = MAX_MS,
+): () => string | undefined {
   if (!isText(response)) {
     if (!isShort) response.destroy();
     return () => undefined;
@@ -17,7 +24,8 @@ export function readReason(response: IncomingMessage, isShort: boolean): () => s
   const end = () => {
     if (!isShort) response.destroy();
   };
-  const timer = setTimeout(end, MAX_MS);
+  const timer = maxMs > 0 ? setTimeout(end, maxMs) : undefined;
+  if (maxMs === 0) setImmediate(end);
   response.on('data', (chunk: Buffer) => {
     if (bytes >= MAX_BYTES) return;
     chunks.push(chunk.subarray(0, MAX_BYTES - bytes));

@@ -2,9 +2,18 @@
 import { addHours, hoursOf } from '../attempts/hours.ts';
 import type { PendingAttempt } from '../attempts/merge-attempts.ts';
 import type { AttemptRecorder } from '../attempts/recorder.ts';
+import type { ConnectionRecorder } from '../connections/recorder.ts';
+import type { PushRun } from '../connections/store.ts';
 import { attemptsOfHook, subjectOfHook } from './hook-attempts.ts';
 import type { Outage, SenderLog } from './outage.ts';
-import { type ClaimResult, progressAfter, progressAfterLeads, type SentLeads } from './rules.ts';
+import { connectionKeyOf, pushesOf } from './pushes.ts';
+import {
+  type ClaimResult,
+  progressAfter,
+  progressAfterLeads,
+  type SentLead,
+  type SentLeads,
+} from './rules.ts';
 import {
   type DueHook,
   type Hook,
@@ -21,6 +30,7 @@ export interface ResultWriterOptions {
   readonly log: SenderLog;
   /** For the log of the user. Default: it is not recorded. */
   readonly attempts?: Pick<AttemptRecorder, 'add'> | undefined;
+  readonly connections?: Pick<ConnectionRecorder, 'recordPush'> | undefined;
 }
 
 /** The results of so long are stored together. Leads that were accepted meanwhile are sent again after a crash. */
@@ -31,7 +41,7 @@ interface Result {
   /** Of a hook that sends leads, unless it was postponed: what was sent. */
   readonly result: ClaimResult | SentLeads;
   /** The leads that were accepted since the last batch. */
-  readonly accepted: readonly number[];
+  readonly sent: readonly SentLead[];
   /** Of the last request. */
   readonly durationMs: number | undefined;
 }
@@ -42,8 +52,6 @@ export class ResultWriter {
   readonly #onStored: (checkInMs: number) => void;
   /** By hook: the last one has the position of those before it. */
   readonly #results = new Map<string, Result>();
-  /** By claim: the end of a claim has its last lead once more, which may be stored already. */
-  readonly #lastAccepted = new WeakMap<DueHook, number>();
   /** Of claims that go on: with what was stored since they began. */
   readonly #hours = new WeakMap<DueHook, string>();
   #writing: Promise<void> | undefined;
@@ -57,12 +65,9 @@ export class ResultWriter {
   }
 
   add(due: DueHook, result: Result['result'], durationMs?: number): void {
-    const before = this.#results.get(due.hook.id)?.accepted ?? [];
-    const last = 'end' in result ? result.accepted?.createdAt : undefined;
-    const isNew = last !== undefined && last !== this.#lastAccepted.get(due);
-    if (isNew) this.#lastAccepted.set(due, last);
-    const accepted = isNew ? [...before, last] : before;
-    this.#results.set(due.hook.id, { due, result, accepted, durationMs });
+    const before = this.#results.get(due.hook.id)?.sent ?? [];
+    const sent = 'end' in result && result.sent ? [...before, result.sent] : before;
+    this.#results.set(due.hook.id, { due, result, sent, durationMs });
     this.#writing ??= this.#write();
   }
 
@@ -91,12 +96,13 @@ export class ResultWriter {
   }
 
   async #store(batch: readonly Result[]): Promise<void> {
-    const { store, hasConsumers, attempts } = this.#options;
+    const { store, hasConsumers, attempts, connections } = this.#options;
     const now = await store.now();
     const settled: SettledHook[] = [];
     const logged: { readonly hook: Hook; readonly attempt: PendingAttempt }[] = [];
+    const pushed: { readonly hook: Hook; readonly run: PushRun }[] = [];
     for (const one of batch) {
-      const { due, result, accepted } = one;
+      const { due, result, sent } = one;
       const { hook } = due;
       const context = { now, random: Math.random(), hasConsumers };
       const isOfLeads = 'end' in result;
@@ -106,6 +112,7 @@ export class ResultWriter {
       this.#log(hook, isOfLeads ? result.end : result, after);
       const ended = attemptsOfHook(one, after, now);
       for (const attempt of ended) logged.push({ hook, attempt });
+      for (const run of pushesOf(one, after, now)) pushed.push({ hook, run });
       const hours = addHours(this.#hours.get(due) ?? hook.hours, hoursOf(ended), now);
       this.#hours.set(due, hours);
       const progress = { ...after, hours };
@@ -113,11 +120,19 @@ export class ResultWriter {
       settled.push({
         claimed: hook,
         progress,
-        ...(accepted.length > 0 && { accepted: { companyId: due.companyId, createdAt: accepted } }),
+        ...(sent.length > 0 && {
+          accepted: {
+            companyId: due.companyId,
+            createdAt: sent.map(({ createdAt }) => createdAt),
+            pending: sent.flatMap(({ pending }) => pending ?? []),
+          },
+        }),
       });
     }
     await store.settle(settled);
     for (const { hook, attempt } of logged) attempts?.add(subjectOfHook(hook), hook.userId, attempt);
+    for (const { hook, run } of pushed)
+      connections?.recordPush(connectionKeyOf(hook), hook.tokenExpiresAt, run);
     for (const { progress } of settled) if (progress.checkAt !== null) this.#onStored(progress.checkAt - now);
   }
 

@@ -1,12 +1,13 @@
 /** What follows from an attempt to send an event. Pure: time and randomness are parameters. */
+import type { PendingLead } from '../connections/store.ts';
 import { mergeScopes } from '../consumers/scopes.ts';
 import type { LeadScope } from '../leads/record.ts';
 import type { DueHook, Hook, HookProgress } from './store.ts';
 
 /** The result of one attempt. */
 export type Outcome =
-  /** 2xx. */
-  | { readonly kind: 'accepted'; readonly status: number }
+  /** 2xx. `reason`: what its receiver said, for the log of the user alone. */
+  | { readonly kind: 'accepted'; readonly status: number; readonly reason?: string | undefined }
   /** 410: the hook is deleted, or disabled if it sends leads. */
   | { readonly kind: 'gone'; readonly status: number; readonly reason?: string | undefined }
   /** Any other status. */
@@ -40,10 +41,20 @@ export const scopesAfter = (
   return mergeScopes(before, { scope, sent, confirmedThrough: null, deliveredThrough: through });
 };
 
+/** A lead that the receiver has accepted. */
+export interface SentLead {
+  readonly createdAt: number;
+  /** It was sent beside the new ones. */
+  readonly pending: PendingLead | undefined;
+  readonly reason: string | undefined;
+}
+
 /** What a claim of a hook that sends leads has come to. */
 export interface SentLeads {
-  /** The last lead that the receiver has accepted. Undefined: there was none. */
+  /** The last lead that the receiver has accepted: the position, which leads beside the new ones do not move. Undefined: there was none. */
   readonly accepted?: AcceptedLead | undefined;
+  /** Accepted just now. */
+  readonly sent?: SentLead | undefined;
   /**
    * `sending`: the claim goes on. `time-over`: there may be more leads, and it has lasted long enough. `all-sent`: there is none left. Else
    * what has ended it.

@@ -4,6 +4,19 @@ import { endHooksSql, IS_NOT_REVOKED, limitEnded, pruneEnded } from '../accounts
 import { PROFESSIONAL } from '../accounts/records.ts';
 import { prepareAttempts, removeSubjects } from '../attempts/sql.ts';
 import { hookSubjectOf } from '../attempts/store.ts';
+import type { PendingLead } from '../connections/store.ts';
+import {
+  connectWebhook,
+  endUnusedWebhooks,
+  HAS_PENDING,
+  IS_PAUSED,
+  lockWebhookOf,
+  lockWebhooks,
+  lockWebhooksOfUser,
+  prepareWebhooks,
+  recordPushed,
+  renameWebhook,
+} from '../connections/webhooks-sql.ts';
 import { prepareMovedLeads } from '../consumers/moved-leads.ts';
 import { type PollingUser, scopeOf, selectVisibleLeads } from '../leads/access.ts';
 import type { LeadRecord } from '../leads/record.ts';
@@ -28,6 +41,7 @@ import {
 import {
   claimHooks,
   type ExaminedHook,
+  hasOwnToken,
   type StoredHook,
   subscribeHook,
   toHook,
@@ -37,6 +51,7 @@ import {
   type HookCounts,
   type HookProgress,
   type HookStore,
+  hostOfHook,
   isAcceptedKey,
   type LeadToSend,
   type ListedHook,
@@ -68,6 +83,7 @@ export const HOOKS: Table<StoredHook> = {
     tokenId: 'nullAsEmpty',
     tokenExpiresAt: 'time',
     keyId: 'text',
+    connectionId: 'text',
     url: 'text',
     send: 'text',
     name: 'text',
@@ -76,6 +92,9 @@ export const HOOKS: Table<StoredHook> = {
     ...PROGRESS,
   },
 };
+
+/** Of one claim. */
+const MAX_PENDING = 50;
 
 /** What a hook must still have when the result of its claim is stored. */
 const CLAIM = { id: 'text', claimedUntil: 'time', createdAt: 'time' } as const;
@@ -152,10 +171,10 @@ function claimSql(dialect: Dialect, isOfAll: boolean): string {
   /** While it fails: when its time has come, or with a new lead. */
   const mayRetry = `(h.failures = 0 OR h.check_at IS NULL OR h.check_at <= ${NOW} OR ${wasAhead} OR ${isOfCompanies})`;
   const isDue = `(${isFree} AND h.disabled_at IS NULL AND plan = '${PROFESSIONAL}' AND NOT ${IS_TOKEN_ENDED} AND ${mayRetry}
-    AND (${IS_PENDING} OR NOT ${hasPolled} AND ${mayRemind})) IS TRUE`;
+    AND NOT is_paused AND (${IS_PENDING} OR has_pending OR NOT ${hasPolled} AND ${mayRemind})) IS TRUE`;
   /** Nothing is due, but there is something to store. */
   const isChanged = `CASE WHEN ${isFree}
-    THEN h.check_at <= ${NOW} OR h.failures > 0 AND h.disabled_at IS NULL AND h.remind_at IS NULL AND NOT ${IS_PENDING}
+    THEN h.check_at <= ${NOW} OR h.failures > 0 AND h.disabled_at IS NULL AND h.remind_at IS NULL AND NOT (${IS_PENDING} OR has_pending)
     ELSE ${IS_PENDING} AND newest > h.last_event_at END`;
   const some = `(
     SELECT id FROM leadtap.hooks WHERE ${isIn('company_id', '$3')}
@@ -163,13 +182,14 @@ function claimSql(dialect: Dialect, isOfAll: boolean): string {
       JOIN leadtap.hooks AS h ON h.id = k.id`;
   return `
     WITH examined AS MATERIALIZED (
-      SELECT h.id, u.plan, ${polledThrough(dialect)} AS polled_through, ${newestOf(dialect)} AS newest
+      SELECT h.id, u.plan, ${polledThrough(dialect)} AS polled_through, ${newestOf(dialect)} AS newest,
+             ${HAS_PENDING} AS has_pending, ${IS_PAUSED} AS is_paused
         FROM ${isOfAll ? 'leadtap.hooks AS h' : some}
         LEFT JOIN leadtap.users AS u ON u.id = h.user_id AND u.company_id = h.company_id
         LEFT JOIN leadtap.consumers AS c ON c.user_id = h.user_id AND c.token_id = h.token_id
        WHERE ${mayClaim})
     SELECT ${SELECTED}, leadtap.to_ms(newest) AS newest,
-           leadtap.to_ms(polled_through) AS "polledThrough", ${isDue} AS "isDue"
+           leadtap.to_ms(polled_through) AS "polledThrough", has_pending AS "hasPending", ${isDue} AS "isDue"
       FROM examined AS e JOIN leadtap.hooks AS h ON h.id = e.id
      WHERE ${isDue} OR ${isChanged}
      ORDER BY "isDue" DESC, h.not_before, h.id LIMIT $2
@@ -179,7 +199,23 @@ function claimSql(dialect: Dialect, isOfAll: boolean): string {
 /** A claimed hook `h` and its user `u`, who may read leads now. The values: the hook, and the end of its claim. */
 export const claimedHookSql = (now: string): string => `
   leadtap.hooks AS h JOIN leadtap.users AS u ON u.id = h.user_id AND u.company_id = h.company_id
- WHERE h.id = $1 AND h.not_before = leadtap.from_ms($2) AND u.plan = '${PROFESSIONAL}' AND NOT ${isTokenEnded(now)}`;
+ WHERE h.id = $1 AND h.not_before = leadtap.from_ms($2) AND u.plan = '${PROFESSIONAL}' AND NOT ${isTokenEnded(now)}
+   AND NOT ${IS_PAUSED}`;
+
+/** The leads that are sent to a claimed hook beside the new ones. The third value is now. */
+const PENDING = `
+  SELECT k.connection_id, p.created_at, p.message, p.created_at <= k.announced_through AND EXISTS (
+           SELECT 1 FROM leadtap.leads AS l WHERE l.company_id = k.company_id AND l.created_at = p.created_at AND (k.access_level = 'COMPANY'
+             OR k.access_level = 'BRANCH' AND l.branch_id = k.branch_id OR k.access_level = 'DEPARTMENT' AND l.department_id = k.department_id)
+         ) AS is_sent
+    FROM (SELECT h.connection_id, h.announced_through, u.company_id, u.access_level, u.branch_id, u.department_id
+            FROM ${claimedHookSql('leadtap.from_ms($3)')}) AS k
+    JOIN leadtap.pending_leads AS p ON p.connection = k.connection_id`;
+const DROP_PENDING = `
+  DELETE FROM leadtap.pending_leads WHERE (connection, created_at) IN (
+    SELECT q.connection_id, q.created_at FROM (${PENDING}) AS q WHERE NOT q.is_sent)`;
+const LIST_PENDING = `
+  SELECT leadtap.to_ms(q.created_at) AS "createdAt", q.message FROM (${PENDING}) AS q ORDER BY q.created_at LIMIT ${MAX_PENDING}`;
 
 /** What `toLeadToSend` needs of a user. */
 export const selectScope = (user: string): string => `
@@ -218,12 +254,13 @@ const ENDED: Readonly<Record<string, ColumnType>> = {
   ...{ id: 'text', company_id: 'text', user_id: 'text', token_id: 'text', send: 'text' },
   ...{ announced_through: 'time', announced_since: 'time', scopes: 'text' },
 };
-const RETURN_ENDED = `RETURNING id, company_id, user_id, token_id, send, leadtap.to_ms(announced_through) AS announced_through,
+const RETURN_ENDED = `RETURNING id, connection_id, company_id, user_id, token_id, send, leadtap.to_ms(announced_through) AS announced_through,
   leadtap.to_ms(announced_since) AS announced_since, scopes`;
 
 interface DeletedHook {
   readonly id: string;
   readonly user_id: string;
+  readonly connection_id: string | null;
 }
 
 /** Without those that were tried only: they had no lead, and none waited. */
@@ -232,6 +269,8 @@ const endSql = (dialect: Dialect): string =>
     dialect.rows('$2', ENDED),
     `${IS_NOT_REVOKED} AND (h.announced_through > h.announced_since OR ${newestOf(dialect)} > h.announced_through)`,
   );
+
+const CONNECTION_OF = 'SELECT h.connection_id AS id FROM leadtap.hooks AS h WHERE h.id = $1';
 
 /** Rows are locked in the order of their ids, so that two processes cannot deadlock. */
 const pruneSql = (condition: string): string => `
@@ -252,6 +291,7 @@ const countSql = (dialect: Dialect): string => `
     FROM leadtap.hooks AS h WHERE NOT ${IS_ENDED} AND ${hasAcceptedKey(dialect, '$2')}`;
 
 const prepareSql = (dialect: Dialect) => ({
+  webhooks: prepareWebhooks(dialect),
   moved: prepareMovedLeads(dialect),
   attempts: prepareAttempts(dialect),
   put: putSql(dialect, HOOKS),
@@ -308,11 +348,40 @@ export function createHookStore(
       }),
     );
     if (accepted.length > 0) yield* query(sql.moved.addAccepted, [JSON.stringify(accepted)]);
-    return rows.length > 0 ? (yield* query(sql.settle, [JSON.stringify(rows)])).length : 0;
+    const pushed = settled.flatMap(({ claimed: { connectionId }, accepted: leads }) =>
+      connectionId !== null && leads ? [{ connection: connectionId, pending: [], ...leads }] : [],
+    );
+    // Only a 410 disables them.
+    const gone = settled.flatMap(({ claimed, progress }) =>
+      claimed.disabledAt === null && progress.disabledAt !== null ? (claimed.connectionId ?? []) : [],
+    );
+    yield* lockWebhooks(sql.webhooks, [...gone, ...pushed.map(({ connection }) => connection)]);
+    const stored = rows.length > 0 ? (yield* query(sql.settle, [JSON.stringify(rows)])).length : 0;
+    if (pushed.length > 0) yield* recordPushed(sql.webhooks, pushed, yield* readNow());
+    yield* endUnusedWebhooks(sql.webhooks, gone, '410');
+    return stored;
+  }
+
+  /** With the connection of a hook that sends leads, and where that begins. */
+  function* connect(stored: StoredHook, isPositionFixed: boolean, now: number): SqlTask<StoredHook> {
+    if (stored.send !== 'lead') return stored;
+    const { announcedThrough: position } = stored;
+    const facts = { ...stored, host: hostOfHook(stored), hasOwnToken: hasOwnToken(stored) };
+    const connected = yield* connectWebhook(sql.webhooks, { ...facts, position, isPositionFixed }, now);
+    return {
+      ...stored,
+      connectionId: connected.connectionId,
+      announcedThrough: connected.position,
+      announcedSince: isPositionFixed ? stored.announcedSince : connected.position,
+    };
   }
 
   /** With their logs. What they had received is kept. */
-  function* removeHooks(statement: string, values: readonly SqlValue[]): SqlTask<number> {
+  function* removeHooks(
+    statement: string,
+    values: readonly SqlValue[],
+    endedBy = 'removed',
+  ): SqlTask<number> {
     const removed = yield* query<DeletedHook>(statement, values);
     if (removed.length === 0) return 0;
     yield* query(sql.end, [yield* readNow(), JSON.stringify(removed)]);
@@ -321,6 +390,8 @@ export function createHookStore(
       sql.attempts,
       removed.map(({ id }) => hookSubjectOf(id)),
     );
+    const connections = removed.flatMap(({ connection_id }) => connection_id ?? []);
+    yield* endUnusedWebhooks(sql.webhooks, connections, endedBy);
     return removed.length;
   }
 
@@ -331,13 +402,18 @@ export function createHookStore(
       write(function* () {
         const [user] = yield* query<UserOfHook>(sql.lockUser, [hook.userId]);
         if (!user) return { kind: 'no-such-user' };
+        yield* lockWebhooksOfUser(hook.userId);
         yield* removeHooks(PRUNE_OF_USER, [0, hook.userId]);
         const now = yield* readNow();
         const hooks = yield* query<StoredHook>(FIND_OF_USER, [hook.userId]);
         const subscribed = subscribeHook(hooks, hook, user, { maxPerUser, acceptedKeys, now });
         if (!subscribed) return { kind: 'too-many' };
-        const { kind, stored } = subscribed;
+        const { kind } = subscribed;
+        const isPositionFixed = kind === 'known' || hook.since !== undefined;
+        const stored = yield* connect(subscribed.stored, isPositionFixed, now);
         yield* query(sql.put, [JSON.stringify([stored])]);
+        if (kind === 'known' && stored.connectionId !== null && stored.name !== null)
+          yield* renameWebhook(stored.connectionId, stored.name);
         return { kind, hook: toHook(stored) };
       }, SHORT),
 
@@ -349,13 +425,19 @@ export function createHookStore(
 
     async rename(id, name) {
       if (!isStorable(id)) return false;
-      const renamed = await write(() => query(RENAME, [id, name]), SHORT);
-      return renamed.length > 0;
+      return write(function* () {
+        const [connection] = yield* query<{ id: string | null }>(CONNECTION_OF, [id]);
+        if (connection?.id) yield* renameWebhook(connection.id, name);
+        return (yield* query(RENAME, [id, name])).length > 0;
+      }, SHORT);
     },
 
-    async remove(id, createdAt) {
+    async remove(id, createdAt, endedBy) {
       if (!isStorable(id)) return false;
-      return (await write(() => removeHooks(REMOVE, [id, createdAt ?? null]), SHORT)) > 0;
+      return write(function* () {
+        yield* lockWebhookOf(id);
+        return (yield* removeHooks(REMOVE, [id, createdAt ?? null], endedBy)) > 0;
+      }, SHORT);
     },
 
     async list({ now, limit, after, companyId, userId, acceptedKeys }) {
@@ -386,6 +468,13 @@ export function createHookStore(
         const values = [id, notBefore, after, yield* readNow()];
         const [row] = yield* query<StoredLeadRow & ScopeColumns>(sql.lead, values);
         return row && toLeadToSend(decode(row), row);
+      }, SHORT),
+
+    takePending: ({ id, notBefore }) =>
+      write(function* () {
+        const values = [id, notBefore, yield* readNow()];
+        yield* query(DROP_PENDING, values);
+        return yield* query<PendingLead>(LIST_PENDING, values);
       }, SHORT),
 
     settle: (settled) => write(() => settle(settled), SHORT),

@@ -3,6 +3,7 @@
  * is due: a thin one, or the leads themselves. So nothing is queued: what is lost is sent again because the row says so.
  */
 import type { HookSend } from '@leadtap/contract';
+import type { PendingLead } from '../connections/store.ts';
 import type { ConsumerKey } from '../consumers/store.ts';
 import type { LeadScope } from '../leads/record.ts';
 import type { PageLead } from '../leads/render.ts';
@@ -60,6 +61,8 @@ export interface HookProgress {
 
 export interface Hook extends Omit<NewHook, 'since'>, HookProgress {
   readonly keyId: string | null;
+  /** Of a hook that sends leads. */
+  readonly connectionId: string | null;
   /** Null: it has none of its own. */
   readonly name: string | null;
   /** Of the last subscription with this token, URL and `send`. */
@@ -75,6 +78,8 @@ export interface DueHook {
   readonly through: number;
   /** How far the consumer has polled. Null: it is not known. */
   readonly polledThrough: number | null;
+  /** Leads are sent to it beside the new ones. */
+  readonly hasPending: boolean;
   readonly claimedAt: number;
 }
 
@@ -88,7 +93,12 @@ export interface SettledHook {
   readonly claimed: Hook;
   readonly progress: HookProgress;
   /** Of a hook that sends leads: those that its receiver has accepted since the last call. */
-  readonly accepted?: { readonly companyId: string; readonly createdAt: readonly number[] };
+  readonly accepted?: {
+    readonly companyId: string;
+    readonly createdAt: readonly number[];
+    /** Those of them that were sent beside the new ones. */
+    readonly pending?: readonly PendingLead[];
+  };
 }
 
 export interface ClaimQuery {
@@ -194,8 +204,11 @@ export interface HookStore {
   find(id: string): Promise<Hook | undefined>;
   /** False if there is none. */
   rename(id: string, name: string): Promise<boolean>;
-  /** False if there is none. With `createdAt`: only if it was not subscribed again since. */
-  remove(id: string, createdAt?: number): Promise<boolean>;
+  /**
+   * False if there is none. With `createdAt`: only if it was not subscribed again since. The connection of a hook that sends leads ends
+   * with its last hook. `endedBy`: default `removed`.
+   */
+  remove(id: string, createdAt?: number, endedBy?: 'removed' | 'deleted'): Promise<boolean>;
   /**
    * Sorted by id, without those of ended tokens and removed users. One that sends leads is listed if its token has expired, unless a
    * hook of a later token continues at its position or before.
@@ -218,7 +231,12 @@ export interface HookStore {
    */
   readLead(claimed: Hook, after: number): Promise<LeadToSend | undefined>;
   /**
-   * Stores the progress of claimed hooks. Their claims end, unless `notBefore` says that they go on. A claim that has ended meanwhile
+   * The oldest leads that are sent to a claimed hook beside the new ones. Those that its user may not see any more, and those that are new
+   * to it anyhow, are deleted. None if the claim has ended, as for `readLead`.
+   */
+  takePending(claimed: Hook): Promise<readonly PendingLead[]>;
+  /**
+   * Stores the progress of claimed hooks, with what was sent to their connections. Their claims end, unless `notBefore` says that they go on. A claim that has ended meanwhile
    * stores nothing, and neither does one that would disable a hook that was subscribed again meanwhile. Returns how many it has stored.
    */
   settle(settled: readonly SettledHook[]): Promise<number>;

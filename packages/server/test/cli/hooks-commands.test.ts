@@ -205,8 +205,8 @@ describe('leadtap hooks remove', () => {
       ...['hooks', 'add', '--user', 'boss', '--url', url, '--name', name, '--since', since],
     ]);
     receiver.respond = respondWith(200);
-    expect((await run(printed)).code).toBe(0);
     const events = receiver.events.length;
+    expect((await run(printed)).code).toBe(0);
     expect(JSON.parse((await receiver.event(events + 1)).text)).toMatchObject({ id: 'after' });
   });
 });

@@ -130,6 +130,7 @@ const HOOK: ConsumerHook = {
     host: 'hooks.zapier.com',
     send: 'event',
     keyId: null,
+    connectionId: null,
     tokenExpiresAt: null,
     isAllowed: true,
     failingSince: null,

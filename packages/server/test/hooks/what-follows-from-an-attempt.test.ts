@@ -21,6 +21,7 @@ const HOOK: Hook = {
     tokenId: 't',
     tokenExpiresAt: null,
     keyId: null,
+    connectionId: null,
     name: null,
     url: 'https://a.test/',
     send: 'event',
@@ -32,7 +33,8 @@ const HOOK: Hook = {
   ...{ remindAt: null, scopes: null, hours: null },
 };
 const due = (hook: Partial<Hook> = {}, rest: Partial<DueHook> = {}): DueHook => ({
-  ...{ hook: { ...HOOK, ...hook }, companyId: 'acme', through: 2000, polledThrough: 1000, claimedAt: NOW },
+  ...{ hook: { ...HOOK, ...hook }, companyId: 'acme', through: 2000 },
+  ...{ polledThrough: 1000, hasPending: false, claimedAt: NOW },
   ...rest,
 });
 const after = (event: DueHook, result: ClaimResult, random = 0, hasConsumers = true) =>

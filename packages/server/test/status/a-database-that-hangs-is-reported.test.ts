@@ -14,7 +14,8 @@ const status = async () => ({ engine: 'Test 1', latestStamp: 0, now: Date.UTC(20
 const HOOKS: Pick<StatusSources, 'hooks' | 'hookHosts'> = {
   hooks: {
     ...{ now: never, subscribe: never, remove: never, list: async () => [], find: never, rename: never },
-    ...{ claim: never, settle: never, prune: never, hasHooks: never, readLead: never },
+    ...{ claim: never, settle: never, prune: never, hasHooks: never },
+    ...{ readLead: never, takePending: never },
     countByState: async () => ({ active: 0, failing: 0, disabled: 0 }),
   },
   hookHosts: [],

@@ -223,10 +223,10 @@ describe('LEADTAP_ALERT_URL', () => {
 
   it('gets a message when a warning becomes an error, for each webhook by itself', async () => {
     const { clock, service, check } = await installation();
-    const fail = async (id: string) => {
+    const fail = async (id: string, since?: number) => {
       const url = `https://hooks.zapier.com/${id}`;
       const hook = { id: id.repeat(32), userId: 'boss', tokenId: 'sends', tokenExpiresAt: null, url };
-      const sent = { send: 'lead' as const, baseUrl: service.url, since: undefined };
+      const sent = { send: 'lead' as const, baseUrl: service.url, since };
       const stored = await service.store.hooks.subscribe({ ...hook, ...sent }, 20);
       if (stored?.kind !== 'created') throw new Error('not subscribed');
       const progress = { failures: 3, lastStatus: 502, lastEventAt: clock(), failingSince: clock() };
@@ -243,7 +243,7 @@ describe('LEADTAP_ALERT_URL', () => {
     const longText = text.replace('does not accept leads', 'has accepted no leads for 16 min');
     expect(await begun(check)).toEqual([`warning: ${text}`]);
     clock.advance(10 * MINUTE_MS);
-    await fail('2');
+    await fail('2', clock());
     expect(await begun(check), 'another webhook of the same token and host').toEqual([
       `warning: ${text.replace('502;', '502.')}`,
     ]);

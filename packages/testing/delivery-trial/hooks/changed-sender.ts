@@ -59,7 +59,7 @@ export const HOOK_MUTATIONS = {
   'other-repetition': [
     {
       module: 'hooks/event.js',
-      part: "messageId(hook.id, lead.createdAt, 'lead')",
+      part: 'messageId(hook.id, lead.createdAt, message)',
       by: 'messageId(hook.id, lead.createdAt, performance.now())',
     },
   ],

@@ -1,5 +1,6 @@
 import { createAccountStore } from '../../accounts/sql.ts';
 import { createAttemptStore } from '../../attempts/sql.ts';
+import { createAccountEnds } from '../../connections/ends-sql.ts';
 import { createConnectionStore, createPrunedCount } from '../../connections/sql.ts';
 import { createConsumerStore } from '../../consumers/sql.ts';
 import { createHookStore } from '../../hooks/sql.ts';
@@ -82,7 +83,7 @@ function createStore(database: Database, options: PostgresOptions): Store {
       findHistory: (companyId, times) => sql.read(() => findHistory(companyId, times)),
     },
     ...pages,
-    ...createAccountStore(sql),
+    ...createAccountStore(sql, createAccountEnds(sql.dialect)),
     ...leadMethods(database),
     writeAllLeads: (leads, scope, sender, idempotency) =>
       writeQueue.enqueue({ leads, scope, sender, idempotency }),

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { createAccountStore } from '../../accounts/sql.ts';
 import { createAttemptStore } from '../../attempts/sql.ts';
+import { createAccountEnds } from '../../connections/ends-sql.ts';
 import { createConnectionStore, createPrunedCount } from '../../connections/sql.ts';
 import { createConsumerStore } from '../../consumers/sql.ts';
 import { createHookStore } from '../../hooks/sql.ts';
@@ -251,7 +252,7 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
       });
     },
 
-    ...createAccountStore(sql),
+    ...createAccountStore(sql, createAccountEnds(sql.dialect)),
 
     async writeLeads(batch, writeOptions = {}) {
       const encoded = await encodeLeads(batch);

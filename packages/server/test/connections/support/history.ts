@@ -80,6 +80,8 @@ interface Client {
   lastOkAt: number;
   failures: number;
   hasPruned: boolean;
+  /** Its last token was revoked: leads up to here were meant for it. */
+  endStamp: number | null;
   floor: number | null;
   hasWorked: boolean;
   longestPauseMs: number;
@@ -159,7 +161,7 @@ export class History {
         ...{ accessChangedThrough: -1, link: undefined, askedAt: history.clock(), styles: [] },
         ...{ lastLink: null, start: null, position: 0, firstAt: 0, sent: new Map(), perhapsSent: new Set() },
         ...{ audits: 0, passed: new Set(), owed: new Set(), lastOkAt: 0, failures: 0 },
-        ...{ hasPruned: false, floor: null, hasWorked: false, longestPauseMs: 0 },
+        ...{ hasPruned: false, endStamp: null, floor: null, hasWorked: false, longestPauseMs: 0 },
       });
       await first.store.recordTokens([{ ...issuedToken(name, tokenId), name: `CRM of ${name}` }]);
     }
@@ -255,8 +257,7 @@ export class History {
       case 'expire':
         return this.#pollExpired(this.#clientOf(step.who));
       case 'revoke':
-        await this.#instance().store.revokeToken(this.#clientOf(step.who).tokenId);
-        return;
+        return this.#revoke(this.#clientOf(step.who));
       case 'renew':
         return this.#renew(this.#clientOf(step.who));
       case 'handle':
@@ -381,6 +382,7 @@ export class History {
     if (client.lastOkAt > 0) client.longestPauseMs = Math.max(client.longestPauseMs, now - client.lastOkAt);
     client.lastOkAt = now;
     client.failures = 0;
+    client.endStamp = null;
     if (!counts) return;
     const stamps = leads.map(({ createdAt }) => Date.parse(createdAt));
     if (since === null) this.#checkSurprise(client, leads);
@@ -405,6 +407,7 @@ export class History {
     client.start = connection.startStamp;
     if (client.firstAt === 0) client.firstAt = connection.firstAt;
     client.position = connection.position ?? 0;
+    client.endStamp = connection.endStamp;
     client.lastOkAt = connection.lastAt ?? 0;
     client.audits = 0;
     if (since !== null)
@@ -493,6 +496,15 @@ export class History {
     client.failures += 1;
   }
 
+  /** It ends with its last token. One that never worked owes nothing. */
+  async #revoke(client: Client): Promise<void> {
+    await this.#flush();
+    await this.#instance().store.revokeToken(client.tokenId);
+    const stored = await this.#findStored(client);
+    client.endStamp = stored?.endStamp ?? null;
+    if (client.endStamp !== null && !client.hasWorked) client.owed.clear();
+  }
+
   async #renew(client: Client): Promise<void> {
     const tokenId = randomUUID();
     await this.#instance().store.recordTokens([
@@ -520,6 +532,7 @@ export class History {
       client.owed.clear();
       client.passed.clear();
       client.start = null;
+      client.endStamp = null;
       client.lastOkAt = 0;
     }
   }
@@ -659,6 +672,11 @@ export class History {
       return;
     }
     const isVisible = this.#sees(client, lead);
+    if (client.endStamp !== null) {
+      if (lead.createdAt > client.endStamp && state === 'waiting') say('none: it has ended');
+      // What it missed before stays. What is moved to it after its end is none.
+      if (lead.createdAt > client.endStamp || lead.movedAt >= 0) return;
+    }
     const isOldAccess = client.accessChangedThrough >= lead.createdAt;
     if (owed.has(lead.id)) {
       const isElsewhere = lead.movedAt >= 0 && !isVisible;
@@ -714,7 +732,8 @@ export class History {
     if (isCalm || row.level === 'unknown') return;
     const isQuiet = this.clock() - client.lastOkAt > 15 * MINUTE_MS;
     const isLate = row.waiting > 0 && this.clock() - Date.parse(row.waitingSince ?? '') > 10 * MINUTE_MS;
-    const hasReason = row.missed > 0 || client.hasPruned || isQuiet || isLate || client.failures > 0;
+    const hasReason =
+      row.missed > 0 || row.state === 'ended' || client.hasPruned || isQuiet || isLate || client.failures > 0;
     const asksAhead = client.position > this.clock() + MINUTE_MS;
     if (!hasReason && !asksAhead && row.state !== 'failing') say('red or amber without a reason');
     if (row.state === 'failing' && client.failures === 0 && !row.message.includes('same leads'))

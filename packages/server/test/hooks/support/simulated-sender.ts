@@ -33,6 +33,7 @@ class SimulatedStore {
     if (createdAt === undefined) return undefined;
     return { lead: sampleLead(createdAt), scope: { level: 'COMPANY', companyId: row.companyId } };
   });
+  readonly takePending = vi.fn(async () => []);
   readonly remove = vi.fn(async (id: string, _createdAt?: number) => this.hooks.delete(id));
 
   readonly claim = vi.fn(async ({ claimMs, companies, except, limit }: ClaimQuery): Promise<DueHook[]> => {
@@ -54,7 +55,14 @@ class SimulatedStore {
         continue;
       }
       row.hook = { ...hook, notBefore: now + claimMs, checkAt: now + claimMs };
-      due.push({ hook: row.hook, companyId, through, polledThrough: null, claimedAt: now });
+      due.push({
+        hook: row.hook,
+        companyId,
+        through,
+        polledThrough: null,
+        hasPending: false,
+        claimedAt: now,
+      });
     }
     return due;
   });
@@ -139,6 +147,7 @@ export function simulateSender({ maxInFlight = 40 } = {}) {
           tokenId: null,
           tokenExpiresAt: null,
           keyId: null,
+          connectionId: null,
           name: null,
           url: `https://a.test/${id}`,
           send: 'event',

@@ -28,7 +28,7 @@ it('the leads that a hook sends are a range of one index', async () => {
     const nothing = { announcedSince: null, lastEventAt: null, lastStatus: null };
     const state = { failingSince: null, disabledAt: null, checkAt: null, remindAt: null, scopes: null };
     const hook = {
-      hours: null,
+      ...{ hours: null, connectionId: null },
       ...times,
       ...ids,
       ...nothing,
