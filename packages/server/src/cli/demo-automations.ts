@@ -15,7 +15,7 @@ const DAY_MS = 24 * HOUR_MS;
 /** When the form sent leads. The webhook takes 0.1 s of real time for each. */
 const FORM_MS = [22, 15, 9, 4].map((hours) => hours * HOUR_MS);
 /** Before this, polls are written together, so that they have no interval. */
-const REGULAR_MS = 80 * MINUTE_MS;
+const REGULAR_MS = 120 * MINUTE_MS;
 const INTERVAL_MS = 5 * MINUTE_MS;
 const STOPPED_MS = HOUR_MS;
 const REFUSED_MS = 25 * MINUTE_MS;
