@@ -112,8 +112,9 @@ export function createPollEndpoint(
         : page;
     };
     const limitNewest = async (token: VerifiedToken, newest: RenderedPage | Promise<RenderedPage>) => {
-      const rule = await recorder?.newestPageRule?.(token);
-      return rule ? readNewestPage(options.store.changeTracking, await newest, query.limit, rule) : newest;
+      // Together: a page that fails while the rule is read would be an unhandled rejection, which ends the process.
+      const [page, rule] = await Promise.all([newest, recorder?.newestPageRule?.(token)]);
+      return rule ? readNewestPage(options.store.changeTracking, page, query.limit, rule) : page;
     };
     return andThen(read(caller), (page) =>
       // An empty page, or one that is older than the check of the account, needs no other check.
