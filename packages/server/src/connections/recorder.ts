@@ -5,6 +5,7 @@ import type { VerifiedToken } from '../accounts/records.ts';
 import { storableExpiry, tokenKeyOf } from '../accounts/token-key.ts';
 import { BatchWriter } from '../lib/batch.ts';
 import type { Clock } from '../lib/clock.ts';
+import { waitFor } from '../lib/timeout.ts';
 import type { EndedPoll, NewestPageRule, PollFacts, PollPage, PollRecorder } from '../poll/store.ts';
 import { isStorable } from '../sql/sql.ts';
 import { newestPageRule, notePoll } from './polls.ts';
@@ -63,6 +64,7 @@ const STATE_MS = 5000;
 const AUDIT_MS = 60_000;
 const SEEN_MS = 5000;
 const PRUNE_MS = 3_600_000;
+const MAX_AUDIT_STOP_MS = 2000;
 
 export class ConnectionRecorder implements PollRecorder {
   readonly #store: ConnectionStore;
@@ -215,7 +217,8 @@ export class ConnectionRecorder implements PollRecorder {
     for (const timer of this.#timers) clearInterval(timer);
     this.#timers = [];
     this.#stop.abort();
-    await this.#auditing;
+    // A database that hangs must not delay the stop.
+    if (this.#auditing) await waitFor(MAX_AUDIT_STOP_MS, this.#auditing);
     await this.#batches.close(async () => {
       if (this.#batches.size === 0)
         await this.#store.noteInstance(this.#options.instanceId, 'stopped').catch(() => {});
