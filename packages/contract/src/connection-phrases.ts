@@ -36,6 +36,7 @@ export const PHRASES = {
   door: 'Unknown sender',
   handled: 'Mark as handled',
   key: 'key',
+  oldKey: (ago: string) => `the old key was used ${ago} ago`,
   level: { error: 'red', warning: 'amber', unknown: 'grey', good: 'green' },
 } as const;
 

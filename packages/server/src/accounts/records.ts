@@ -62,6 +62,8 @@ export interface IssuedToken {
   readonly scopes: readonly string[];
   /** The key that signed it. Absent if that was not recorded. */
   readonly keyId?: string;
+  /** What else it says. */
+  readonly settings?: Pick<VerifiedToken, 'source' | 'timeZone'>;
 }
 
 export interface Department {

@@ -18,10 +18,12 @@ import { createOrganisationMethods, USERS } from './organisation-sql.ts';
 import type { IssuedToken, User } from './records.ts';
 import type { AccountCounts, AccountStore, ListedToken, UpdateUserOutcome } from './store.ts';
 
-interface StoredToken extends Omit<IssuedToken, 'scopes' | 'keyId'> {
+interface StoredToken extends Omit<IssuedToken, 'scopes' | 'keyId' | 'settings'> {
   /** As the claim `scope` has them: separated by spaces. */
   readonly scope: string;
   readonly keyId: string | null;
+  /** JSON. */
+  readonly settings: string;
 }
 
 const TOKENS: Table<StoredToken> = {
@@ -35,18 +37,21 @@ const TOKENS: Table<StoredToken> = {
     expiresAt: 'time',
     scope: 'text',
     keyId: 'text',
+    settings: 'text',
   },
 };
 
-const toStoredToken = ({ scopes, keyId, ...token }: IssuedToken): StoredToken => {
-  return { ...token, scope: scopes.join(' '), keyId: keyId ?? null };
-};
-
-const toToken = <Row extends StoredToken>({ scope, keyId, ...token }: Row) => ({
+const toStoredToken = ({ scopes, keyId, settings = {}, ...token }: IssuedToken): StoredToken => ({
   ...token,
-  scopes: scope.split(' '),
-  ...(keyId !== null && { keyId }),
+  scope: scopes.join(' '),
+  keyId: keyId ?? null,
+  settings: JSON.stringify(settings),
 });
+
+const toToken = <Row extends StoredToken>({ scope, keyId, settings, ...token }: Row) => {
+  const known: NonNullable<IssuedToken['settings']> = JSON.parse(settings);
+  return { ...token, scopes: scope.split(' '), ...(keyId !== null && { keyId }), settings: known };
+};
 
 const FIND_USER = `SELECT ${selectFields(USERS.types, 'u')} FROM leadtap.users AS u WHERE u.id = $1`;
 const LIST_USERS = `
@@ -65,6 +70,20 @@ const COUNT_ACCOUNTS = `
 
 const TOKEN_FIELDS = selectFields(TOKENS.types, 't');
 const FIND_TOKEN = `SELECT ${TOKEN_FIELDS} FROM leadtap.issued_tokens AS t WHERE t.id = $1`;
+const IS_REVOKED = 'EXISTS (SELECT 1 FROM leadtap.revoked_tokens AS r WHERE r.token_id = t.id)';
+const FIND_TOKENS = `
+  SELECT ${TOKEN_FIELDS} FROM leadtap.issued_tokens AS t
+   WHERE (t.id = $1 OR t.name = $1 OR EXISTS (
+     SELECT 1 FROM leadtap.connections AS c WHERE c.id = $1 AND c.user_id = t.user_id AND (
+       c.kind <> 'webhook' AND (c.key = 'n:' || t.name OR c.key = 't:' || t.id)
+       OR c.kind = 'webhook' AND t.id IN (SELECT h.token_id FROM leadtap.hooks AS h WHERE h.connection_id = c.id))))
+     AND NOT ${IS_REVOKED} ORDER BY t.issued_at, t.id`;
+const REPLACE_TOKEN = 'UPDATE leadtap.issued_tokens SET replaced_by = $2, name = $3 WHERE id = $1';
+/** A token without a name is a connection of its own, which is called as it was. */
+const NAME_CONNECTION = `
+  UPDATE leadtap.connections SET key = 'n:' || $2, name = $2 WHERE user_id = $3 AND key = 't:' || $1`;
+const MOVE_HOOKS = `
+  UPDATE leadtap.hooks SET token_id = $2, token_expires_at = leadtap.from_ms($3), key_id = $4 WHERE token_id = $1`;
 const LIST_TOKENS = `
   SELECT ${TOKEN_FIELDS}, leadtap.to_ms(r.revoked_at) AS "revokedAt"
     FROM leadtap.issued_tokens AS t LEFT JOIN leadtap.revoked_tokens AS r ON r.token_id = t.id
@@ -167,6 +186,22 @@ export function createAccountStore(database: SqlDatabase, ends: AccountEnds): Ac
       const [row] = await read(() => query<StoredToken>(FIND_TOKEN, [tokenId]));
       return row && toToken(row);
     },
+
+    async findTokens(idOrName) {
+      if (!isStorable(idOrName)) return [];
+      return (await read(() => query<StoredToken>(FIND_TOKENS, [idOrName]))).map(toToken);
+    },
+
+    renewTokens: (oldIds, token) =>
+      write(function* () {
+        const { id, userId, name, expiresAt, keyId } = token;
+        yield* queryInChunks(sql.addTokens, [toStoredToken(token)]);
+        for (const old of oldIds) {
+          yield* query(REPLACE_TOKEN, [old, id, name]);
+          yield* query(NAME_CONNECTION, [old, name, userId]);
+          yield* query(MOVE_HOOKS, [old, id, expiresAt, keyId ?? null]);
+        }
+      }),
 
     revokeToken: (tokenId) =>
       write(function* () {

@@ -108,6 +108,13 @@ export interface AccountStore {
   recordTokens(tokens: readonly IssuedToken[]): Promise<void>;
   listTokens(userId: string): Promise<readonly ListedToken[]>;
   findToken(tokenId: string): Promise<IssuedToken | undefined>;
+  /** With this id or name, or of the connection with this id: those that are not revoked, the newest last. */
+  findTokens(idOrName: string): Promise<readonly IssuedToken[]>;
+  /**
+   * The new token has the name, the webhooks and the connection of the old ones. Those that only poll end when it polls; others work
+   * until a person revokes them.
+   */
+  renewTokens(oldIds: readonly string[], token: IssuedToken): Promise<void>;
   /** False when the token was already revoked. */
   revokeToken(tokenId: string): Promise<boolean>;
   /** Counts for the log line at the start. */

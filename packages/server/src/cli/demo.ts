@@ -15,7 +15,7 @@ import { toIso } from '../lib/clock.ts';
 import type { Running } from '../ops/lifecycle.ts';
 import { ListenError } from '../ops/listen.ts';
 import type { Store } from '../store/store.ts';
-import { issueRecorded } from './accounts/token.ts';
+import { issueRecorded } from './accounts/issued-tokens.ts';
 import { addCommand } from './command.ts';
 import { type CommandContext, loadConfig } from './context.ts';
 import {

@@ -36,6 +36,7 @@ const listSql = (dialect: Dialect): string => `
          u.branch_id AS "branchId", u.department_id AS "departmentId",
          (SELECT count(*) ${TOKENS}) AS tokens,
          (SELECT count(*) ${TOKENS} AND (t.key_id IS NULL OR ${dialect.isIn('t.key_id', '$5')} OR ${dialect.isIn("''", '$5')})) AS "acceptedTokens",
+         (SELECT leadtap.to_ms(max(t.used_at)) ${TOKENS} AND t.replaced_by IS NOT NULL) AS "oldKeyUsedAt",
          (SELECT count(*) ${HOOKS}) AS hooks,
          (SELECT count(*) ${HOOKS} AND (h.key_id IS NULL OR ${dialect.isIn('h.key_id', '$5')} OR ${dialect.isIn("''", '$5')})) AS "acceptedHooks",
          (SELECT min(h.url) ${HOOKS}) AS url,
@@ -93,6 +94,7 @@ interface ListedRow extends StoredConnection {
   readonly departmentId: string | null;
   readonly tokens: number;
   readonly acceptedTokens: number;
+  readonly oldKeyUsedAt: number | null;
   readonly hooks: number;
   readonly acceptedHooks: number;
   readonly url: string | null;
@@ -192,6 +194,7 @@ type FactsOfRow = Pick<
   | 'lastStamp'
   | 'isKeyAccepted'
   | 'hasKeys'
+  | 'oldKeyUsedAt'
   | 'host'
   | 'origin'
   | 'stoppedBy'
@@ -206,6 +209,7 @@ function toFacts(row: ListedRow): FactsOfRow {
   const {
     tokens,
     acceptedTokens,
+    oldKeyUsedAt,
     hooks,
     acceptedHooks,
     url,
@@ -224,6 +228,7 @@ function toFacts(row: ListedRow): FactsOfRow {
     lastStamp: lastStamp ?? 0,
     isKeyAccepted: hooks > 0 ? acceptedHooks > 0 : tokens === 0 || acceptedTokens > 0,
     hasKeys: tokens + hooks > 0,
+    oldKeyUsedAt,
     ...(url !== null && URL.canParse(url)
       ? { host: new URL(url).host, origin: new URL(url).origin }
       : { host: null, origin: null }),

@@ -106,6 +106,15 @@ const findSql = (dialect: Dialect): string => `
       ON c.user_id = k."userId" AND c.kind = k.kind AND c.key = k.key
    ORDER BY c.id`;
 
+/** A token `o` that was replaced, does nothing but poll, and is not revoked. */
+const POLLS_STILL = `o.scope = 'leads:read'
+  AND NOT EXISTS (SELECT 1 FROM leadtap.revoked_tokens AS r WHERE r.token_id = o.id)`;
+const END_REPLACED = `
+  INSERT INTO leadtap.revoked_tokens (token_id, revoked_at)
+    SELECT o.id, leadtap.from_ms($2) FROM leadtap.issued_tokens AS o WHERE o.replaced_by = $1 AND ${POLLS_STILL}
+  ON CONFLICT (token_id) DO NOTHING`;
+const NOTE_USE = 'UPDATE leadtap.issued_tokens SET used_at = leadtap.from_ms($2) WHERE id = $1';
+
 export const prepareRecord = (dialect: Dialect) => ({
   deliveries: prepareDeliveries(dialect),
   missWaiting: missWaitingSql(dialect),
@@ -113,7 +122,8 @@ export const prepareRecord = (dialect: Dialect) => ({
   resolve: `
     SELECT k.number, ${KEY_OF_REQUEST} AS key, u.company_id AS "companyId",
            leadtap.to_ms(${dialect.lastStampOf('u.company_id')}) AS "lastStamp",
-           leadtap.to_ms(t.expires_at) AS "issuedUntil"
+           t.replaced_by IS NOT NULL AS "isReplaced",
+           EXISTS (SELECT 1 FROM leadtap.issued_tokens AS o WHERE o.replaced_by = t.id AND ${POLLS_STILL}) AS "replacesPoller"
       FROM ${dialect.rows('$1', KEY)} AS k
       LEFT JOIN leadtap.users AS u ON u.id = k."userId"
       LEFT JOIN leadtap.connections AS w ON k.kind = 'webhook' AND w.id = k."keyId"
@@ -178,6 +188,10 @@ interface ResolvedKey {
   /** Null: there is no such user. */
   readonly companyId: string | null;
   readonly lastStamp: number | null;
+  /** Its token was renewed. */
+  readonly isReplaced: boolean | number;
+  /** Its token is a renewed one, and an old one may still poll. */
+  readonly replacesPoller: boolean | number;
 }
 
 interface FoundConnection extends StoredConnection {
@@ -234,7 +248,11 @@ const byTime = (a: { readonly firstAt: number }, b: { readonly firstAt: number }
 function* findOrAdd(
   sql: RecordStatements,
   batches: readonly ConnectionBatch[],
-): SqlTask<{ readonly recorded: Map<string, Recorded>; readonly ids: readonly (string | undefined)[] }> {
+): SqlTask<{
+  readonly recorded: Map<string, Recorded>;
+  readonly ids: readonly (string | undefined)[];
+  readonly resolved: readonly (ResolvedKey | undefined)[];
+}> {
   const resolved = yield* resolveKeys(sql, batches);
   const keys = batches.map((batch, number) => ({ ...batch, key: resolved[number]?.key ?? '' }));
   let known = yield* findConnections(sql.lock, keys);
@@ -284,7 +302,7 @@ function* findOrAdd(
     });
     return connection.id;
   });
-  return { recorded, ids };
+  return { recorded, ids, resolved };
 }
 
 /** The times that are exactly stamps of leads, by connection. */
@@ -369,11 +387,26 @@ const sentBy = ({ connection, polls }: Folded): SentLead[] =>
   );
 
 /** In one transaction. Returns the connections as they are then. */
+/** An old token that polls ends when the new one is first used for a poll. Of other old ones, the last use is shown. */
+function* noteRenewed(
+  batches: readonly ConnectionBatch[],
+  resolved: readonly (ResolvedKey | undefined)[],
+): SqlTask<void> {
+  for (const [number, { keyId, polls, sends }] of batches.entries()) {
+    const { isReplaced, replacesPoller } = resolved[number] ?? {};
+    const poll = polls.findLast(({ page }) => page !== null);
+    if (replacesPoller && poll) yield* query(END_REPLACED, [keyId, poll.lastAt]);
+    const usedAt = Math.max(...[poll, ...sends].map((run) => run?.lastAt ?? 0));
+    if (isReplaced && usedAt > 0) yield* query(NOTE_USE, [keyId, usedAt]);
+  }
+}
+
 export function* recordBatches(
   sql: RecordStatements,
   batches: readonly ConnectionBatch[],
 ): SqlTask<(Connection | undefined)[]> {
-  const { recorded, ids } = yield* findOrAdd(sql, batches);
+  const { recorded, ids, resolved } = yield* findOrAdd(sql, batches);
+  yield* noteRenewed(batches, resolved);
   const stamps = yield* findStamps(sql, recorded.values());
   const floors = new Map<string, number | null | undefined>();
   for (const [id, one] of recorded) floors.set(id, yield* findFloor(sql, one));

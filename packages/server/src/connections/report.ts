@@ -145,6 +145,7 @@ async function readUnassigned(
       lastStamp: 0,
       isKeyAccepted: true,
       hasKeys: false,
+      oldKeyUsedAt: null,
       host: null,
       origin: null,
       stoppedBy: null,

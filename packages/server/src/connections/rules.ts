@@ -157,9 +157,13 @@ const STATES: Readonly<Record<Case['state'], Text>> = {
     const every = pauseMs > 0 && PHRASES.usually(formatDuration(pauseMs / 1000));
     return join([PHRASES.silent(clock(facts)), every]);
   },
-  working: ({ kind, leads, updated }) =>
+  working: ({ kind, leads, updated, oldKeyUsedAt, now }) =>
     kind === 'send'
-      ? join([PHRASES.added(leads), updated > 0 && PHRASES.updated(updated)])
+      ? join([
+          PHRASES.added(leads),
+          updated > 0 && PHRASES.updated(updated),
+          oldKeyUsedAt !== null && PHRASES.oldKey(formatDuration((now - oldKeyUsedAt) / 1000)),
+        ])
       : PHRASES.sent(leads),
 };
 

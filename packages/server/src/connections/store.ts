@@ -320,6 +320,8 @@ export interface ConnectionFacts {
   readonly lastStamp: number;
   readonly isKeyAccepted: boolean;
   readonly hasKeys: boolean;
+  /** Of a token that was renewed and works until a person ends it. */
+  readonly oldKeyUsedAt: number | null;
   /** Webhooks: where leads are sent, and the setting that stops it. */
   readonly host: string | null;
   readonly origin: string | null;

@@ -42,6 +42,7 @@ const ARGUMENTS: Readonly<Record<string, string>> = {
   'user remove': 'boss',
   'token issue': '--user boss',
   'token list': '--user boss',
+  'token renew': 'CRM',
   'token revoke': '5b1f0c5e',
   'connections log': 'Zapier',
   'connections rename': 'Zapier CRM',

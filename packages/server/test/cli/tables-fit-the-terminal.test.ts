@@ -25,7 +25,7 @@ test('tables have at most 80 columns at a terminal, and everything elsewhere', a
   const run = async (command: string, isTTY: boolean) =>
     (await terminal().run(command, { env: database.env, isTTY, parts: { clock } })).stdout;
   for (const [command, shown, all] of [
-    ['token list --user north-lead', [tokenId, 'active'], [tokenId, LONG, 'ISSUED', 'POSITION']],
+    ['token list --user north-lead', [tokenId, 'active'], [tokenId, LONG, 'ISSUED', 'SCOPE']],
     ['user list', ['north-lead ', 'BRANCH', 'PROFESSIONAL'], ['@example.com', LONG, 'DEPARTMENT']],
     ['consumers', ['Zapier of', 'active', 'WAITING'], [tokenId, LONG, 'INTERVAL', 'POSITION']],
     [

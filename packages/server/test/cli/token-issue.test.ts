@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { loadSigningKeys } from '../../src/accounts/signing-keys.ts';
 import { makeVerifyToken } from '../../src/accounts/tokens.ts';
-import { parseLifetime } from '../../src/cli/accounts/token.ts';
+import { parseLifetime } from '../../src/cli/accounts/issued-tokens.ts';
 import { toIso } from '../../src/lib/clock.ts';
 import { NOW, terminalWithUsers } from './terminal.ts';
 

@@ -39,11 +39,6 @@ test('token list shows the id, the name, the scopes and the times', async () => 
       expiresAt: '2026-05-31T09:30:00.000Z',
       revokedAt: toIso(NOW),
       state: 'revoked',
-      lastPollAt: null,
-      lastStatus: null,
-      confirmedThrough: null,
-      deliveredThrough: null,
-      position: null,
     },
   ]);
 });

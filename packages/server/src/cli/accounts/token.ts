@@ -1,35 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import { type Command, InvalidArgumentError } from 'commander';
 import { findTextProblem } from '../../accounts/organisation-fields.ts';
-import { issueToken, type TokenGrant } from '../../accounts/own-tokens.ts';
 import type { TokenScope, User } from '../../accounts/records.ts';
-import { loadSigningKeys, type SigningKeys } from '../../accounts/signing-keys.ts';
+import { loadSigningKeys } from '../../accounts/signing-keys.ts';
 import type { ListedToken } from '../../accounts/store.ts';
 import { DEFAULT_TOKEN_SCOPES, formatTokenScopes, TOKEN_SCOPES } from '../../accounts/token-scopes.ts';
-import { MAX_TOKEN_LENGTH } from '../../accounts/tokens.ts';
 import type { Config } from '../../config.ts';
-import { type Consumer, positionOf } from '../../consumers/store.ts';
 import { LEAD_SOURCES, type LeadSource } from '../../intake/sources.ts';
 import { mayPoll } from '../../leads/access.ts';
 import { fieldProblem } from '../../leads/parse-lead.ts';
 import { systemClock, toIso, toIsoOrNull } from '../../lib/clock.ts';
-import { consumerPages } from '../../status/consumer-states.ts';
+import { printable, quoteForShell } from '../../lib/escape.ts';
 import type { Store } from '../../store/store.ts';
-import { addCommand, parseDuration, parseTimeZone } from '../command.ts';
+import { addCommand, parseTimeZone } from '../command.ts';
 import { type CommandContext, withStore } from '../context.ts';
 import { Failure } from '../failure.ts';
 import { withInvocation } from '../invocation.ts';
 import { printList, writeJson, writeJsonArray, writeLine } from '../output.ts';
+import { HANDLED_OPTION, type HandledFlag, settleOwed } from '../owed.ts';
+import { DAY_MS, issueRecorded, parseLifetime, unknownToken } from './issued-tokens.ts';
 import { findUser, noSuchUser, userPages } from './organisation.ts';
-
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
-
-export const parseLifetime = parseDuration(
-  MINUTE_MS,
-  10 * 365 * DAY_MS,
-  'Write 30m, 12h, 90d or 1y: from one minute to ten years.',
-);
+import { registerRenew } from './renew.ts';
 
 export function registerToken(program: Command, context: CommandContext): void {
   const token = program.command('token').description('manage the tokens that users poll with');
@@ -83,6 +74,7 @@ fields have names of their own. Such a token has the scope leads:write.`,
     ],
     run: issue,
   });
+  registerRenew(token, context);
   addCommand(token, context, {
     name: 'list',
     description: 'list the tokens of a user, with their state',
@@ -91,9 +83,8 @@ fields have names of their own. Such a token has the scope leads:write.`,
       '--json': 'print an array of tokens',
     },
     help: `
-The tokens themselves are not stored and cannot be shown. POSITION is the createdAt up to which a token has got or
-confirmed leads. \`leadtap consumers\` has more. STATE is active, revoked, expired or key-removed: the key that signed
-the token is no longer one of the signing keys.`,
+The tokens themselves are not stored and cannot be shown. \`leadtap connections\` says what is sent with them. STATE is
+active, revoked, expired or key-removed: the key that signed the token is no longer one of the signing keys.`,
     examples: ['leadtap token list --user ada'],
     run: listTokens,
   });
@@ -104,10 +95,12 @@ the token is no longer one of the signing keys.`,
     options: {
       '--user <id>': 'revoke all tokens that were issued here for this user',
       '--force': 'also an id that was not issued here',
+      ...HANDLED_OPTION,
     },
     help: `
-The token stops working at once, on every instance. With --force, the id may be the \`jti\` of a token of your identity
-provider.`,
+The token stops working at once, on every instance. A connection ends with its last token: what waits for it stays owed,
+until it is sent to a connection of the same name or marked as handled. With --force, the id may be the \`jti\` of a token
+of your identity provider.`,
     examples: [
       'leadtap token revoke 5b1f0c5e-0d0a-4f7e-9f0c-3f6a1be7d4aa',
       'leadtap token revoke --user ada',
@@ -130,27 +123,6 @@ function collectAnswer(text: string, collected: AnswerMap = []): AnswerMap {
   const at = text.lastIndexOf('=');
   if (at < 1) throw new InvalidArgumentError('Write ANSWER=FIELD, such as "Your e-mail=email".');
   return [...collected, [text.slice(0, at), text.slice(at + 1).trim()]];
-}
-
-/** Signs tokens, and records them before anybody has them, so that each one can be revoked. */
-export async function issueRecorded(
-  store: Store,
-  keys: SigningKeys,
-  grants: readonly TokenGrant[],
-  name: string | null,
-): Promise<readonly { readonly grant: TokenGrant; readonly token: string }[]> {
-  const issued = await Promise.all(
-    grants.map(async (grant) => ({ grant, token: await issueToken(keys, grant) })),
-  );
-  // Web servers and Leadtap refuse longer headers.
-  if (issued.some(({ token }) => token.length > MAX_TOKEN_LENGTH))
-    throw new Failure('usage', 'the token would be too long', 'Use fewer or shorter --map.');
-  await store.recordTokens(
-    grants.map(({ tokenId, userId, issuedAt, expiresAt, scopes = DEFAULT_TOKEN_SCOPES }) => ({
-      ...{ id: tokenId, userId, name, issuedAt, expiresAt, scopes, keyId: keys[0].id },
-    })),
-  );
-  return issued;
 }
 
 interface IssueOptions {
@@ -195,9 +167,13 @@ async function issue(context: CommandContext, options: IssueOptions): Promise<vo
     if (userId === undefined) return writeJsonArray(stdout, issueForAll());
     const user = await store.findUser(userId);
     if (!user && !force) throw noSuchUser(userId, 'To create the token before the user, add --force.');
+    const others = (await store.listTokens(userId)).filter(
+      (token) => name !== null && token.name === name && token.revokedAt === null,
+    );
     for (const issued of await issueFor([userId])) {
       await (json ? writeJson(stdout, issued) : writeLine(stdout, issued.token));
       if (stderr.isTTY) await writeLine(stderr, withInvocation(describeIssued(issued, user), context));
+      if (others.length > 0) await writeLine(stderr, withInvocation(describeAdded(name ?? ''), context));
     }
   });
 }
@@ -222,6 +198,10 @@ function checkIssueOptions(options: IssueOptions): void {
     if (problem !== undefined) throw new Failure('usage', `--map "${answer}=${field}": ${field} ${problem}`);
   }
 }
+
+const describeAdded = (name: string): string =>
+  `${printable(name)} has a token already: this is one more, and nothing else changes. To replace the old one, run:
+  leadtap token renew ${quoteForShell(name)}`;
 
 interface PrintedToken {
   readonly userId: string;
@@ -258,33 +238,17 @@ const listTokens = (
     const { stderr, clock } = context;
     const now = clock();
     const tokens = await readTokens(store, userId);
-    const consumers = await readConsumers(store, config, userId, 1, now);
     const keyIds = await readKeyIds(config);
-    const page = tokens.map((token) => toJson(token, consumers.get(token.id), stateOf(token, keyIds, now)));
+    const page = tokens.map((token) => toJson(token, stateOf(token, keyIds, now)));
     const count = await printList(context, [page], json, {
-      headings: ['ID', 'STATE', 'NAME', 'LAST POLL', 'SCOPE', 'EXPIRES', 'POSITION', 'ISSUED'],
+      headings: ['ID', 'STATE', 'NAME', 'SCOPE', 'EXPIRES', 'ISSUED'],
       toRow: (token) => [
-        ...[token.tokenId, token.state, token.name, token.lastPollAt, formatTokenScopes(token.scopes)],
-        ...[token.expiresAt, token.position, token.issuedAt],
+        ...[token.tokenId, token.state, token.name, formatTokenScopes(token.scopes)],
+        ...[token.expiresAt, token.issuedAt],
       ],
     });
     if (count === 0 && !json) await writeLine(stderr, `User ${userId} has no tokens yet.`);
   });
-
-/** By the id of their token. None if they are not recorded: positions that are no longer written would be wrong. */
-async function readConsumers(
-  store: Store,
-  config: Config,
-  userId: string,
-  maxPendingLeads: number,
-  now: number,
-): Promise<Map<string | null, Consumer>> {
-  const consumers = new Map<string | null, Consumer>();
-  if (config.consumers)
-    for await (const page of consumerPages(store, { userId, maxPendingLeads, now }))
-      for (const consumer of page) consumers.set(consumer.tokenId, consumer);
-  return consumers;
-}
 
 type TokenState = 'active' | 'revoked' | 'expired' | 'key-removed';
 
@@ -307,7 +271,6 @@ function stateOf(
 
 const toJson = (
   { id, userId, name, scopes, issuedAt, expiresAt, revokedAt }: ListedToken,
-  consumer: Consumer | undefined,
   state: TokenState,
 ) => ({
   tokenId: id,
@@ -318,16 +281,11 @@ const toJson = (
   expiresAt: toIso(expiresAt),
   revokedAt: toIsoOrNull(revokedAt),
   state,
-  lastPollAt: toIsoOrNull(consumer?.lastPollAt),
-  lastStatus: consumer?.lastStatus ?? null,
-  confirmedThrough: toIsoOrNull(consumer?.confirmedThrough),
-  deliveredThrough: toIsoOrNull(consumer?.deliveredThrough),
-  position: toIsoOrNull(consumer && positionOf(consumer)),
 });
 
 const revoke = (
   context: CommandContext,
-  { user: userId, force }: { readonly user?: string; readonly force?: true },
+  { user: userId, force, ...flags }: { readonly user?: string; readonly force?: true } & HandledFlag,
   id: string | undefined,
 ): Promise<void> => {
   if ((id === undefined) === (userId === undefined))
@@ -335,47 +293,18 @@ const revoke = (
   return withStore(context, async (store, config) => {
     const issued = id === undefined ? undefined : await store.findToken(id);
     if (id !== undefined && !issued && !force) throw unknownToken(id);
-    const owner = userId ?? issued?.userId;
     const tokenIds =
       id === undefined ? (await readTokens(store, userId ?? '')).map((token) => token.id) : [id];
-    const now = context.clock();
-    const consumers = owner && (await readConsumers(store, config, owner, MAX_PENDING_LEADS, now));
-    const revoked: string[] = [];
-    for (const tokenId of tokenIds) if (await store.revokeToken(tokenId)) revoked.push(tokenId);
-    const state = revoked.length === 0 ? 'already revoked' : 'revoked';
-    await writeLine(
-      context.stdout,
-      id === undefined
-        ? `Tokens of user ${userId} that were revoked: ${revoked.length}.`
-        : `Token ${id} was ${state}.`,
-    );
-    for (const tokenId of revoked) {
-      const line = describePendingLeads(tokenId, consumers ? consumers.get(tokenId) : undefined);
-      if (line !== undefined) await writeLine(context.stderr, line);
-    }
+    await settleOwed({ context, store, config }, flags, { userId: userId ?? issued?.userId }, async () => {
+      const revoked: string[] = [];
+      for (const tokenId of tokenIds) if (await store.revokeToken(tokenId)) revoked.push(tokenId);
+      const state = revoked.length === 0 ? 'already revoked' : 'revoked';
+      await writeLine(
+        context.stdout,
+        id === undefined
+          ? `Tokens of user ${userId} that were revoked: ${revoked.length}.`
+          : `Token ${id} was ${state}.`,
+      );
+    });
   });
 };
-
-const MAX_PENDING_LEADS = 1000;
-
-/** A new token begins without a position: what waited for the old one would be lost. */
-function describePendingLeads(tokenId: string, consumer: Consumer | undefined): string | undefined {
-  const position = consumer ? positionOf(consumer) : null;
-  const count = consumer?.pendingLeads ?? 0;
-  if (position === null || count === 0) return undefined;
-  const leads =
-    count === 1 ? '1 lead was' : `${count}${count < MAX_PENDING_LEADS ? '' : ' or more'} leads were`;
-  return `${leads} not picked up with token ${tokenId}. Start the new automation with since=${toIso(position)}`;
-}
-
-/** People paste a whole token by mistake. It is a secret, so the message does not show it. */
-function unknownToken(tokenId: string): Failure {
-  const fix = '`leadtap token list --user ID` shows the ids.';
-  if (/^[\w-]+\.[\w-]+\.[\w-]*$/.test(tokenId))
-    return new Failure('bad-input', 'this is a token, not the id of a token', fix);
-  return new Failure(
-    'not-found',
-    `no token with the id ${tokenId} was issued here`,
-    `${fix} For a token of your identity provider, add --force.`,
-  );
-}

@@ -15,6 +15,7 @@ import { type CommandContext, withStore } from '../context.ts';
 import { Failure } from '../failure.ts';
 import { withInvocation } from '../invocation.ts';
 import { printList, writeJson, writeLine } from '../output.ts';
+import { HANDLED_OPTION, type HandledFlag, settleOwed } from '../owed.ts';
 import { findCompany, findUser, noSuchPlace, noSuchUser, userPages } from './organisation.ts';
 
 /** Of `user add` and `user set`. */
@@ -84,6 +85,7 @@ may poll.`,
     name: 'remove',
     description: 'remove a user',
     arguments: { '<id>': 'id of the user' },
+    options: HANDLED_OPTION,
     help: `
 Tokens of the user get the response 404. If a user of this id is added again, tokens that were issued here before are
 revoked and get 401, and tokens of your identity provider work again. The leads stay.`,
@@ -232,13 +234,15 @@ const changedFields = (before: User, after: User): string[] =>
 
 const shown = (value: string | null): string => printable(value ?? 'none');
 
-async function removeUser(context: CommandContext, _options: object, id: string): Promise<void> {
-  const { count, refused } = await withStore(context, async (store) => {
+async function removeUser(context: CommandContext, flags: HandledFlag, id: string): Promise<void> {
+  const { count, refused } = await withStore(context, async (store, config) => {
     const issued = await store.listTokens(id);
     const companyId = (await store.findUser(id))?.companyId;
     const held =
       companyId === undefined ? [] : await store.refusedLeads.list({ companyId, limit: MAX_REFUSED_LEADS });
-    if (!(await store.removeUser(id))) throw noSuchUser(id);
+    await settleOwed({ context, store, config }, flags, { userId: id }, async () => {
+      if (!(await store.removeUser(id))) throw noSuchUser(id);
+    });
     return {
       count: issued.filter(({ revokedAt }) => revokedAt === null).length,
       refused: held.filter(({ userId }) => userId === id).length,

@@ -28,6 +28,7 @@ import { type CommandContext, hooksOf, withStore } from '../context.ts';
 import { Failure } from '../failure.ts';
 import { withInvocation } from '../invocation.ts';
 import { printList, writeJson, writeLine } from '../output.ts';
+import { HANDLED_OPTION, type HandledFlag, settleOwed } from '../owed.ts';
 import { findServiceProblem, readInstance } from '../running-service.ts';
 import { registerAdd } from './add.ts';
 import { addAgainCommand, findHook } from './find.ts';
@@ -71,7 +72,10 @@ lastEventAt, lastStatus (null: no response), failures, failingSince and retryAt 
     name: 'remove',
     description: 'delete a webhook subscription',
     arguments: { '<id>': 'id of the subscription; `leadtap hooks list` shows it' },
-    options: { '--json': 'print { id, userId, url, send, name, since } instead of the command' },
+    options: {
+      '--json': 'print { id, userId, url, send, name, since } instead of the command',
+      ...HANDLED_OPTION,
+    },
     help: `
 Nothing more is sent. Prints its position, and the command that subscribes the same URL again from there. The platform is not notified: it may subscribe again when the automation is switched on again.
 The token that \`leadtap hooks add\` has created for the subscription is revoked.`,
@@ -185,11 +189,17 @@ function toRow(listed: ExplainedHook, now: number): (string | null)[] {
   ];
 }
 
-const removeHook = (context: CommandContext, { json }: { readonly json?: true }, id: string): Promise<void> =>
-  withStore(context, async (store) => {
+const removeHook = (
+  context: CommandContext,
+  { json, ...flags }: { readonly json?: true } & HandledFlag,
+  id: string,
+): Promise<void> =>
+  withStore(context, async (store, config) => {
     const hook = await findHook(store.hooks, id);
-    await store.hooks.remove(hook.id);
-    if (hasOwnToken(hook)) await store.revokeToken(hook.tokenId ?? '');
+    await settleOwed({ context, store, config }, flags, { userId: hook.userId }, async () => {
+      await store.hooks.remove(hook.id);
+      if (hasOwnToken(hook)) await store.revokeToken(hook.tokenId ?? '');
+    });
     const { userId, url, send, name, announcedThrough } = hook;
     const since = toIso(announcedThrough);
     if (json) return writeJson(context.stdout, { id, userId, url, send, name, since });

@@ -9,6 +9,7 @@ import { type ConfirmFlags, confirmOrStop, requireConsent } from '../confirm.ts'
 import { type CommandContext, withStore } from '../context.ts';
 import { exitCodeOf } from '../exit.ts';
 import { formatLeadCount, Table, writeJson, writeLine } from '../output.ts';
+import { HANDLED_OPTION, type HandledFlag, settleOwed } from '../owed.ts';
 import { ProgressBar } from '../progress-bar.ts';
 import { formatRefused, refusedPages } from './refused.ts';
 
@@ -27,6 +28,7 @@ export function registerPrune(leads: Command, context: CommandContext): void {
       '--company <id>': 'only leads of this company',
       '--dry-run': 'count them and delete nothing',
       '--yes': 'do not ask; needed without a terminal',
+      ...HANDLED_OPTION,
       '--json': 'print { before, pruned, older, refused, companies: [{ companyId, leads }] }',
     },
     help: `
@@ -43,7 +45,7 @@ deleted id later adds it as a new lead.`,
   });
 }
 
-interface PruneFlags extends ConfirmFlags {
+interface PruneFlags extends ConfirmFlags, HandledFlag {
   readonly olderThan: number;
   readonly company?: string;
   readonly json?: true;
@@ -53,7 +55,7 @@ async function prune(context: CommandContext, flags: PruneFlags): Promise<void> 
   requireConsent('leads prune', flags, context);
   const { stdout, stderr, clock, signal } = context;
   const before = clock() - flags.olderThan;
-  await withStore(context, async (store) => {
+  await withStore(context, async (store, config) => {
     const removal = store.removal;
     const companies: { companyId: string; leads: number }[] = [];
     for await (const { id: companyId } of companiesOf(store, signal, flags.company)) {
@@ -71,12 +73,14 @@ async function prune(context: CommandContext, flags: PruneFlags): Promise<void> 
     if (isPruned) {
       await confirmOrStop(`Delete ${found}?`, flags, context);
       const progress = new ProgressBar(stderr, clock, 'leads deleted');
-      for (const { companyId } of companies)
-        for await (const count of pruneCompany(removal, companyId, before, signal)) {
-          pruned += count;
-          progress.update({ count: pruned, share: Math.min(pruned / older, 1) });
-        }
-      progress.clear();
+      await settleOwed({ context, store, config }, flags, { companyId: flags.company }, async () => {
+        for (const { companyId } of companies)
+          for await (const count of pruneCompany(removal, companyId, before, signal)) {
+            pruned += count;
+            progress.update({ count: pruned, share: Math.min(pruned / older, 1) });
+          }
+        progress.clear();
+      });
     }
     const isRefusedPruned = isPruned && refused.length > 0 && !signal.aborted;
     const removed = isRefusedPruned ? await store.refusedLeads.remove(refused) : 0;

@@ -102,10 +102,17 @@ CREATE TABLE leadtap.issued_tokens (
   issued_at  leadtap.moment NOT NULL,
   expires_at leadtap.moment NOT NULL,
   scope      text COLLATE "C" NOT NULL DEFAULT 'leads:read',
-  key_id     text
+  key_id     text,
+  settings   text NOT NULL DEFAULT '{}',
+  replaced_by text COLLATE "C",
+  used_at    leadtap.moment
 );
+COMMENT ON COLUMN leadtap.issued_tokens.settings IS 'JSON: what else the token says, so that it can be renewed.';
+COMMENT ON COLUMN leadtap.issued_tokens.replaced_by IS 'The token that was made in its place: it ends when that one polls.';
+COMMENT ON COLUMN leadtap.issued_tokens.used_at IS 'Of one that was replaced.';
 COMMENT ON TABLE leadtap.issued_tokens IS 'The tokens that `leadtap token issue` made, without the tokens themselves. A token may be issued for a user who does not exist yet, and is kept when the user is removed.';
 CREATE INDEX issued_tokens_by_user ON leadtap.issued_tokens (user_id, issued_at);
+CREATE INDEX issued_tokens_replaced ON leadtap.issued_tokens (replaced_by) WHERE replaced_by IS NOT NULL;
 
 CREATE TABLE leadtap.revoked_tokens (
   token_id   text COLLATE "C" PRIMARY KEY,

@@ -73,9 +73,16 @@ CREATE TABLE issued_tokens (
   issued_at  INTEGER NOT NULL,
   expires_at INTEGER NOT NULL,
   scope      TEXT NOT NULL DEFAULT 'leads:read',
-  key_id     TEXT
+  key_id     TEXT,
+  -- JSON: what else it says, so that it can be renewed.
+  settings   TEXT NOT NULL DEFAULT '{}',
+  -- The token that was made in its place: it ends when that one polls.
+  replaced_by TEXT,
+  -- Of one that was replaced.
+  used_at    INTEGER
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX issued_tokens_by_user ON issued_tokens (user_id, issued_at);
+CREATE INDEX issued_tokens_replaced ON issued_tokens (replaced_by) WHERE replaced_by IS NOT NULL;
 
 CREATE TABLE revoked_tokens (
   token_id   TEXT PRIMARY KEY,

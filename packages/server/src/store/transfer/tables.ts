@@ -72,10 +72,12 @@ const STATUSES = defineTable('statuses', ['company_id', 'value'], ['label', 'col
   final: 'boolean',
   position: 'integer',
 });
-const ISSUED_TOKENS = defineTable('issued_tokens', ['id'], ['user_id', 'name', 'scope', 'key_id'], {
-  issued_at: 'time',
-  expires_at: 'time',
-});
+const ISSUED_TOKENS = defineTable(
+  'issued_tokens',
+  ['id'],
+  ['user_id', 'name', 'scope', 'key_id', 'settings', 'replaced_by'],
+  { issued_at: 'time', expires_at: 'time', used_at: 'time' },
+);
 const REVOKED_TOKENS = defineTable('revoked_tokens', ['token_id'], [], { revoked_at: 'time' });
 const ERASED_LEADS = defineTable('erased_leads', ['company_id', 'id_hash'], [], { erased_at: 'time' });
 /** Copied after the leads: a move that is continued expects rows that have not changed, and old keys are removed. */

@@ -28,6 +28,7 @@ export function factsOf(connection: Connection, { is, ...facts }: Given): Connec
   return {
     connection: { ...connection, ...is },
     ...{ user: undefined, lastStamp: 0, isKeyAccepted: true, hasKeys: true },
+    oldKeyUsedAt: null,
     ...{ host: null, origin: null, stoppedBy: null, nextTryAt: null },
     ...{ leads: 0, updated: 0, waiting: 0, waitingSince: null, olderOwed: 0 },
     ...{ missed: { ...NONE }, held: 0, heldWhy: [], lost: [], longestPauseMs: null, hours: [] },

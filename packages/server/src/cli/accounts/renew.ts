@@ -1,0 +1,106 @@
+import { randomUUID } from 'node:crypto';
+import type { Command } from 'commander';
+import { issueToken } from '../../accounts/own-tokens.ts';
+import type { IssuedToken, TokenScope } from '../../accounts/records.ts';
+import { loadSigningKeys } from '../../accounts/signing-keys.ts';
+import { formatTokenScopes, TOKEN_SCOPES } from '../../accounts/token-scopes.ts';
+import { toIso } from '../../lib/clock.ts';
+import { printable } from '../../lib/escape.ts';
+import type { Store } from '../../store/store.ts';
+import { addCommand } from '../command.ts';
+import { type CommandContext, withStore } from '../context.ts';
+import { Failure } from '../failure.ts';
+import { withInvocation } from '../invocation.ts';
+import { writeJson, writeLine } from '../output.ts';
+import { parseLifetime, toIssued, unknownToken } from './issued-tokens.ts';
+
+export function registerRenew(token: Command, context: CommandContext): void {
+  addCommand(token, context, {
+    name: 'renew',
+    description: 'create a new token for the same connection',
+    arguments: { '<name>': 'name of the connection or the token, or an id of one' },
+    options: {
+      '--user <id>': 'id of the user, if several have a token of this name',
+      '--expires-in <time>': {
+        text: 'how long the token is valid; default: as long as the old one',
+        parse: parseLifetime,
+      },
+      '--json': 'print { userId, tokenId, token, expiresAt, scopes }',
+    },
+    help: `
+Prints the new token, which has the scope, the source and the map of the old one. Paste it where the old one is: the
+connection goes on where it was. An old token that polls ends when the new one is first used. One that sends leads works
+until you revoke it, because it may be on several pages. Webhooks move to the new token at once. A new token that is never
+used changes nothing.`,
+    examples: ['leadtap token renew CRM', 'leadtap token renew "web form" --expires-in 1y'],
+    run: renew,
+  });
+}
+
+interface RenewOptions {
+  readonly user?: string;
+  readonly expiresIn?: number;
+  readonly json?: true;
+}
+
+const renew = (context: CommandContext, options: RenewOptions, wanted: string): Promise<void> =>
+  withStore(context, async (store, config) => {
+    const { clock, stdout, stderr } = context;
+    const tokens = await findTokens(store, wanted, options.user);
+    const [model] = tokens.slice(-1);
+    if (!model) throw unknownToken(wanted);
+    const keys = await loadSigningKeys(config.signingKey, { create: false });
+    // Times in a token are whole seconds.
+    const issuedAt = Math.floor(clock() / 1000) * 1000;
+    const { userId, settings } = model;
+    const scopes = TOKEN_SCOPES.filter((scope) => model.scopes.includes(scope));
+    const grant = {
+      ...{ ...settings, userId, scopes, tokenId: randomUUID(), issuedAt },
+      expiresAt: issuedAt + (options.expiresIn ?? model.expiresAt - model.issuedAt),
+    };
+    const token = await issueToken(keys, grant);
+    const name = model.name ?? `key ${model.id.slice(0, 8)}`;
+    await store.renewTokens(
+      tokens.map(({ id }) => id),
+      toIssued(grant, keys, name),
+    );
+    const expiresAt = toIso(grant.expiresAt);
+    const printed = { userId, tokenId: grant.tokenId, token, expiresAt, scopes };
+    await (options.json ? writeJson(stdout, printed) : writeLine(stdout, token));
+    if (stderr.isTTY)
+      await writeLine(stderr, withInvocation(describe(name, scopes, tokens, expiresAt), context));
+  });
+
+/** All that are renewed as one: of one user, with the same rights. */
+async function findTokens(store: Store, wanted: string, userId?: string): Promise<readonly IssuedToken[]> {
+  const found = await store.findTokens(wanted);
+  const tokens = userId === undefined ? found : found.filter((token) => token.userId === userId);
+  const differ = (textOf: (token: IssuedToken) => string): boolean => new Set(tokens.map(textOf)).size > 1;
+  const several = `several tokens are called "${printable(wanted)}"`;
+  if (differ((token) => token.userId))
+    throw new Failure('usage', `${several}, of different users`, 'Give --user.');
+  if (differ(({ scopes, settings }) => JSON.stringify([scopes, settings])))
+    throw new Failure(
+      'usage',
+      `${several}, with different rights`,
+      'Give the id of one:',
+      ...tokens.map(({ id, scopes }) => `${id}  ${scopes.join(' ')}`),
+    );
+  return tokens;
+}
+
+function describe(
+  name: string,
+  scopes: readonly TokenScope[],
+  tokens: readonly IssuedToken[],
+  expiresAt: string,
+): string {
+  const isSending = scopes.includes('leads:write');
+  return [
+    `This is a new token of ${printable(name)}. It expires at ${expiresAt}. Its scope is ${formatTokenScopes(scopes)}.`,
+    isSending
+      ? 'The old one works until you revoke it:'
+      : 'The old one ends when the new one is first used for a poll.',
+    ...(isSending ? tokens.map(({ id }) => `  leadtap token revoke ${id}`) : []),
+  ].join('\n');
+}
