@@ -46,12 +46,4 @@ export const POLLS: readonly Fault[] = [
     owner: 'packages/client/test/requests-respect-rate-limits-and-back-off.test.ts',
     test: 'waits as long as the service says',
   },
-  {
-    name: 'two-polls-are-an-automation',
-    breaks: 'A token that a person tried twice is reported as an automation that has stopped.',
-    file: 'packages/server/src/status/consumer-states.ts',
-    find: 'export const MIN_POLLS = 3;',
-    replace: 'export const MIN_POLLS = 2;',
-    owner: 'packages/server/test/consumers/usual-intervals.test.ts',
-  },
 ];

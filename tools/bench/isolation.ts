@@ -23,10 +23,8 @@ const SHAPE: Shape = {
 };
 /** Each user asks for one list only: 60 requests are below its limit of 100 a minute. */
 const LISTS = [
-  { name: 'consumers', path: '/automation/consumers', status: 200 },
-  { name: 'senders', path: '/automation/senders', status: 200 },
-  { name: 'log of a consumer, 404', path: '/automation/consumers/none/log', status: 404 },
-  { name: 'log of a sender, 404', path: '/automation/senders/none/log', status: 404 },
+  { name: 'connections', path: '/automation/connections', status: 200 },
+  { name: 'log of a connection, 404', path: '/automation/connections/none/log', status: 404 },
 ];
 const REQUESTS_OF_LIST = 60;
 /** More of a user are refused while these run or wait. */
@@ -149,7 +147,7 @@ async function takeLock(dataset: Dataset, store: 'sqlite' | 'postgres'): Promise
   }
   const client = new pg.Client({ connectionString: dataset.postgresUrl });
   await client.connect();
-  await client.query('BEGIN; LOCK TABLE leadtap.consumers, leadtap.senders IN EXCLUSIVE MODE');
+  await client.query('BEGIN; LOCK TABLE leadtap.connections, leadtap.connection_keys IN EXCLUSIVE MODE');
   await client.query('SELECT leadtap.lock_companies($1)', [[companyId(LOADED)]]);
   return () => client.end();
 }

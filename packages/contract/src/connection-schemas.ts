@@ -1,5 +1,7 @@
 /** `GET {base_url}/automation/connections`: all ways in and out, what became of a lead, and the log of a connection. */
 import { type Static, type TSchema, Type } from 'typebox';
+import { MAX_LEADS_PER_PAGE } from './limits.ts';
+import { SINCE_EXAMPLE } from './query.ts';
 
 export const CONNECTION_LEVELS = ['error', 'warning', 'unknown', 'good'] as const;
 export const CONNECTION_STATES = ['new', 'working', 'silent', 'failing', 'paused', 'ended'] as const;
@@ -29,6 +31,24 @@ const nullable = <T extends TSchema>(schema: T, description: string) =>
   Type.Union([schema, Type.Null()], { description });
 const oneOf = <const T extends readonly string[]>(values: T, description: string) =>
   Type.Unsafe<T[number]>({ type: 'string', enum: [...values], description });
+
+export const LogQuery = Type.Object({
+  before: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      description: 'ISO 8601 date-time. Only entries strictly before it are returned.',
+      examples: [SINCE_EXAMPLE],
+    }),
+  ),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      default: MAX_LEADS_PER_PAGE,
+      description: `Maximum number of entries returned. Above ${MAX_LEADS_PER_PAGE} it counts as ${MAX_LEADS_PER_PAGE}.`,
+      examples: [50],
+    }),
+  ),
+});
 
 export const ConnectionHour = Type.Object(
   {

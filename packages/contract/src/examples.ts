@@ -4,16 +4,13 @@ import { LEAD_FIELDS } from './lead-fields.ts';
 import { PROBLEMS, type ProblemCode, problemType } from './problems.ts';
 import { SINCE_EXAMPLE } from './query.ts';
 import type {
-  AttemptLog,
   ConnectionLog,
   Connections,
-  Consumers,
   Hook,
   HookEvent,
   Lead,
   LeadConnections,
   Problem,
-  Senders,
   SubscribedHook,
   WrittenLeads,
 } from './schemas.ts';
@@ -47,66 +44,6 @@ export const exampleNewLead = {
 
 export const exampleWrittenLeads: WrittenLeads = {
   leads: [{ id: exampleNewLead.id, createdAt: '2026-03-02T09:30:00.001Z', result: 'added' }],
-};
-
-/** Recorded for four hours. */
-const exampleHours = (leads: readonly number[], failed: number) => [
-  ...Array.from({ length: 20 }, () => null),
-  { leads: 0, failed },
-  ...leads.map((count) => ({ leads: count, failed: 0 })),
-];
-
-export const exampleSenders: Senders = {
-  senders: [
-    {
-      id: 'wq3pUYk1Zt0aVd8e',
-      name: 'Web form',
-      tokenId: '0f6a3f1f-7c11-4c57-9a51-5b1c2a9e8f4d',
-      source: null,
-      lastRequestAt: '2026-03-02T09:30:12.000Z',
-      lastAcceptedAt: '2026-03-02T09:30:12.000Z',
-      lastRefusal: { at: '2026-02-11T16:04:12.000Z', code: 'invalid-lead', fields: ['email'] },
-      accepted30d: 41,
-      refused30d: 1,
-      last24h: exampleHours([5, 7, 2], 0),
-      level: 'good',
-      message: 'last lead 40 s ago',
-      fix: null,
-    },
-  ],
-};
-
-const NO_ATTEMPT_FACTS = {
-  ...{ code: null, leads: 0, since: null, through: null },
-  ...{ durationMs: null, heldMs: null, reason: null, nextTryAt: null, fields: [], fix: null },
-};
-
-export const exampleAttemptLog: AttemptLog = {
-  name: 'Zapier',
-  log: [
-    {
-      ...NO_ATTEMPT_FACTS,
-      at: '2026-03-02T09:30:12.000Z',
-      firstAt: '2026-03-02T09:30:12.000Z',
-      times: 1,
-      kind: 'leads',
-      status: 200,
-      leads: 3,
-      since: '2026-03-02T08:12:40.250Z',
-      through: '2026-03-02T09:30:00.001Z',
-      durationMs: 4,
-      message: '3 leads',
-    },
-    {
-      ...NO_ATTEMPT_FACTS,
-      at: '2026-03-02T09:30:11.999Z',
-      firstAt: '2026-03-02T08:14:12.000Z',
-      times: 38,
-      kind: 'empty',
-      status: null,
-      message: '38 polls without new leads',
-    },
-  ],
 };
 
 const exampleConnectionHours = (leads: readonly number[]) =>
@@ -159,56 +96,6 @@ export const exampleConnectionLog: ConnectionLog = {
       ...{ at: '2026-03-02T09:28:12.000Z', firstAt: '2026-03-02T08:00:12.000Z', times: 45, kind: 'empty' },
       ...{ status: 200, code: null, leads: 0, leadIds: [], durationMs: 1, reason: null },
       ...{ nextTryAt: null, fields: [], message: '45 polls without new leads', fix: null },
-    },
-  ],
-};
-
-export const exampleConsumers: Consumers = {
-  summary: {
-    level: 'good',
-    message:
-      'All 41 leads since Monday that your automations may see reached one of them. The only consumer polls as usual.',
-  },
-  consumers: [
-    {
-      id: '2Zk0o4uZ3xJt9XwQ',
-      name: 'Zapier',
-      tokenId: '5b1c2a9e-8f4d-4c57-9a51-0f6a3f1f7c11',
-      isThisToken: false,
-      level: 'good',
-      problem: null,
-      message: 'at once, by webhook: polled 40 s ago',
-      fix: null,
-      firstPollAt: '2026-02-27T16:04:12.000Z',
-      lastPollAt: '2026-03-02T09:30:12.000Z',
-      lastStatus: 200,
-      usualIntervalS: 120,
-      state: 'active',
-      confirmedThrough: '2026-03-02T09:30:00.001Z',
-      deliveredThrough: '2026-03-02T09:30:00.001Z',
-      pendingLeads: 0,
-      pendingSince: null,
-      gaps: [],
-      receivedHistory: [],
-      skippedLeads: 0,
-      skippedSince: null,
-      tokenEnded: null,
-      isAwaited: false,
-      last24h: exampleHours([3, 0, 3], 1),
-      hook: {
-        count: 1,
-        send: 'event',
-        id: null,
-        host: null,
-        state: 'active',
-        isAllowed: true,
-        isAccepted: true,
-        announcedThrough: '2026-03-02T09:30:00.001Z',
-        lastEventAt: '2026-03-02T09:30:11.600Z',
-        lastStatus: 200,
-        failures: 0,
-        failingSince: null,
-      },
     },
   ],
 };

@@ -1,6 +1,5 @@
 /** `{base_url}/automation/connections` in the OpenAPI description. */
 import { exampleConnectionLog, exampleConnections, exampleLeadConnections } from './examples.ts';
-import { listPath } from './openapi-consumers.ts';
 import { acknowledgementHeaders, problemResponses } from './openapi-responses.ts';
 import type {
   Operation,
@@ -11,6 +10,39 @@ import type {
   Response,
 } from './openapi-types.ts';
 import type { ProblemOperation } from './problems.ts';
+
+interface ListDescription extends Pick<Operation, 'operationId' | 'summary' | 'description'> {
+  readonly head: Pick<Operation, 'operationId' | 'summary'>;
+  readonly ok: Pick<Response, 'description' | 'content'>;
+}
+
+/** A list of the API. */
+function listPath(
+  { ok, head, ...list }: ListDescription,
+  parameters: readonly Parameter[],
+  operation: ProblemOperation = 'list',
+): PathItem {
+  const responses: Readonly<Record<string, Response>> = {
+    200: { ...ok, headers: acknowledgementHeaders() },
+    ...problemResponses(operation),
+  };
+  const get: Operation = { ...list, tags: ['leads'], security: [{ bearer: [] }], responses };
+  return {
+    parameters,
+    get,
+    head: {
+      ...get,
+      ...head,
+      description: 'Answers as `GET` does, with the same status and headers, without a body.',
+      responses: Object.fromEntries(
+        Object.entries(responses).map(([status, { description, headers }]) => [
+          status,
+          { description, headers },
+        ]),
+      ),
+    },
+  };
+}
 
 const OWN = 'Only with a token of the user of the connection: others use a command. It counts as a request.';
 

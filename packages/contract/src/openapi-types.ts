@@ -114,7 +114,6 @@ export interface OpenApi<
   Path extends string,
   HooksPath extends string,
   IntakePath extends string,
-  SendersPath extends string,
   Name extends string,
   IntakeName extends string,
 > {
@@ -135,8 +134,7 @@ export interface OpenApi<
       Record<typeof CONNECTION_SEND_PATH | typeof CONNECTION_HANDLED_PATH, PostPathItem> &
       Record<HooksPath, PostPathItem> &
       Record<`${HooksPath}/{id}`, HookPathItem> &
-      Partial<Record<IntakePath, PostPathItem>> &
-      Partial<Record<SendersPath, PathItem>>
+      Partial<Record<IntakePath, PostPathItem>>
   >;
   readonly webhooks: Readonly<Record<string, Webhook>>;
   readonly components: {

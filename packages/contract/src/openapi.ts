@@ -1,15 +1,12 @@
 import {
-  exampleAttemptLog,
   exampleConnectionLog,
   exampleConnections,
-  exampleConsumers,
   exampleHook,
   exampleHookChange,
   exampleHookEvent,
   exampleHookRequest,
   exampleLeadConnections,
   exampleNewLead,
-  exampleSenders,
   exampleSubscribedHook,
   exampleWrittenLeads,
   sampleLead,
@@ -23,7 +20,6 @@ import {
   connectionSendPath,
   connectionsPath,
 } from './openapi-connections.ts';
-import { consumerLogPath, consumersPath, senderLogPath, sendersPath } from './openapi-consumers.ts';
 import { findPath } from './openapi-find.ts';
 import { hookPath, hooksPath, leadCreated, leadsAvailable } from './openapi-hooks.ts';
 import { intakePath } from './openapi-intake.ts';
@@ -35,24 +31,16 @@ import {
   CONNECTION_PATH,
   CONNECTION_SEND_PATH,
   CONNECTIONS_PATH,
-  CONSUMER_LOG_PATH,
-  CONSUMERS_PATH,
   FIND_LEADS_PATH,
   HOOKS_PATH,
   LEADS_PATH,
   NEW_LEADS_PATH,
-  SENDER_LOG_PATH,
-  SENDERS_PATH,
 } from './query.ts';
 import {
-  Attempt,
-  AttemptLog,
   ConnectionChange,
   ConnectionHour,
   ConnectionLog,
   Connections,
-  Consumer,
-  Consumers,
   FindLeadsQuery,
   Hook,
   HookChange,
@@ -72,8 +60,6 @@ import {
   ParameterError,
   Problem,
   SendAgain,
-  Sender,
-  Senders,
   SubscribedHook,
   WrittenLead,
   WrittenLeads,
@@ -94,22 +80,18 @@ type ComponentName =
   | 'ConnectionChange'
   | 'SendAgain'
   | 'LeadConnections'
-  | 'Consumer'
-  | 'Consumers'
-  | 'Attempt'
-  | 'AttemptLog'
   | 'HookRequest'
   | 'HookChange'
   | 'SubscribedHook'
   | 'Hook'
   | 'HookEvent'
   | 'HookEventData';
-type IntakeComponentName = 'NewLead' | 'WrittenLead' | 'WrittenLeads' | 'Sender' | 'Senders';
+type IntakeComponentName = 'NewLead' | 'WrittenLead' | 'WrittenLeads';
 
 /** The schemas under `components`: wherever they occur, a reference replaces them. */
 const COMPONENTS: Readonly<Record<ComponentName | IntakeComponentName, object>> = {
   ...{ Lead, LeadStatus, Problem, ParameterError, LeadError },
-  ...{ NewLead, WrittenLead, WrittenLeads, Consumer, Consumers, Sender, Senders, Attempt, AttemptLog },
+  ...{ NewLead, WrittenLead, WrittenLeads },
   ...{ Connections, InConnection, OutConnection, ConnectionHour, ConnectionLog, LogEntry },
   ...{ ConnectionChange, SendAgain, LeadConnections },
   ...{ HookRequest, HookChange, SubscribedHook, Hook, HookEvent, HookEventData },
@@ -180,10 +162,6 @@ const componentSchemas: Readonly<Record<ComponentName, Schema>> = {
   ConnectionChange: { ...openApiSchema(ConnectionChange), examples: [{ name: 'CRM' }] },
   SendAgain: { ...openApiSchema(SendAgain), examples: [{ missed: true }] },
   LeadConnections: { ...openApiSchema(LeadConnections), examples: [exampleLeadConnections] },
-  Consumer: openApiSchema(Consumer),
-  Consumers: { ...openApiSchema(Consumers), examples: [exampleConsumers] },
-  Attempt: openApiSchema(Attempt),
-  AttemptLog: { ...openApiSchema(AttemptLog), examples: [exampleAttemptLog] },
   HookRequest: { ...openApiSchema(HookRequest), examples: [exampleHookRequest] },
   HookChange: { ...openApiSchema(HookChange), examples: [exampleHookChange] },
   SubscribedHook: { ...openApiSchema(SubscribedHook), examples: [exampleSubscribedHook] },
@@ -196,20 +174,12 @@ const intakeSchemas: Readonly<Record<IntakeComponentName, Schema>> = {
   NewLead: { ...openApiSchema(NewLead), examples: [exampleNewLead] },
   WrittenLead: openApiSchema(WrittenLead),
   WrittenLeads: { ...openApiSchema(WrittenLeads), examples: [exampleWrittenLeads] },
-  Sender: openApiSchema(Sender),
-  Senders: { ...openApiSchema(Senders), examples: [exampleSenders] },
 };
 
 export type OpenApiDocument = OpenApi<
-  | typeof NEW_LEADS_PATH
-  | typeof FIND_LEADS_PATH
-  | typeof CONNECTIONS_PATH
-  | typeof CONNECTION_LOG_PATH
-  | typeof CONSUMERS_PATH
-  | typeof CONSUMER_LOG_PATH,
+  typeof NEW_LEADS_PATH | typeof FIND_LEADS_PATH | typeof CONNECTIONS_PATH | typeof CONNECTION_LOG_PATH,
   typeof HOOKS_PATH,
   typeof LEADS_PATH,
-  typeof SENDERS_PATH | typeof SENDER_LOG_PATH,
   ComponentName,
   IntakeComponentName
 >;
@@ -350,14 +320,10 @@ export function openApiDocument(version: string, serverUrl?: string, hasIntake =
       [CONNECTION_LOG_PATH]: connectionLogPath(queryParameters(LogQuery), requestId),
       [CONNECTION_SEND_PATH]: connectionSendPath(requestId),
       [CONNECTION_HANDLED_PATH]: connectionHandledPath(requestId),
-      [CONSUMERS_PATH]: consumersPath(requestId),
-      [CONSUMER_LOG_PATH]: consumerLogPath(queryParameters(LogQuery), requestId),
       [HOOKS_PATH]: hooksPath(requestId),
       [`${HOOKS_PATH}/{id}`]: hookPath(requestId),
       ...(hasIntake && {
         [LEADS_PATH]: intakePath(requestId),
-        [SENDERS_PATH]: sendersPath(requestId),
-        [SENDER_LOG_PATH]: senderLogPath(queryParameters(LogQuery), requestId),
       }),
     },
     webhooks: { 'leads.available': leadsAvailable, lead: leadCreated },

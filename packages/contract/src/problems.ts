@@ -198,7 +198,7 @@ export const PROBLEMS = {
     integrator:
       'Correct what `errors` names, by the `index` of the lead (0 is the first) and its `field`, and send all leads again.',
     operator:
-      '`leadtap senders` says for each sender which fields were refused, and what to do. `leadtap org apply` adds an unknown branch, department or status; `leadtap user list` shows the access level of the user.',
+      '`leadtap connections --in` says for each which fields were refused, and what to do. `leadtap org apply` adds an unknown branch, department or status; `leadtap user list` shows the access level of the user.',
   },
   'idempotency-key-reused': {
     status: 422,

@@ -11,16 +11,6 @@ export const CONNECTION_LOG_PATH = `${CONNECTION_PATH}/log` as const;
 export const CONNECTION_SEND_PATH = `${CONNECTION_PATH}/send` as const;
 export const CONNECTION_HANDLED_PATH = `${CONNECTION_PATH}/handled` as const;
 
-/** The path below `{base_url}` of the consumers of a user. */
-export const CONSUMERS_PATH = '/automation/consumers';
-
-/** The path below `{base_url}` of the senders that a user may see. */
-export const SENDERS_PATH = '/automation/senders';
-
-/** The paths below `{base_url}` of the log of a consumer and of a sender. */
-export const CONSUMER_LOG_PATH = `${CONSUMERS_PATH}/{id}/log` as const;
-export const SENDER_LOG_PATH = `${SENDERS_PATH}/{id}/log` as const;
-
 /** The path below `{base_url}` of webhook subscriptions. That of one subscription ends in `/` and its id. */
 export const HOOKS_PATH = '/automation/hooks';
 

@@ -22,7 +22,6 @@ import {
 import { PROBLEM_CODES } from './problems.ts';
 import { HOOK_SENDS, type HookSend, SINCE_EXAMPLE } from './query.ts';
 
-export * from './attempt-schemas.ts';
 export * from './connection-schemas.ts';
 
 export const NewLeadsQuery = Type.Object({
@@ -425,89 +424,6 @@ export const Consumer = Type.Object(
 );
 
 export type Consumer = Static<typeof Consumer>;
-
-export const Consumers = Type.Object(
-  {
-    summary: Type.Object(
-      {
-        level: consumerLevel('The most urgent of the rows. `unknown`: nothing polls.'),
-        message: Type.String({ description: 'One sentence for people.' }),
-      },
-      { additionalProperties: false, description: 'Whether all is well.' },
-    ),
-    consumers: Type.Array(Consumer),
-  },
-  { additionalProperties: false, description: 'The consumers of the user of the token.' },
-);
-
-export type Consumers = Static<typeof Consumers>;
-
-const nullable = <T extends TSchema>(schema: T, description: string) =>
-  Type.Union([schema, Type.Null()], { description });
-
-const SenderRefusal = Type.Object(
-  {
-    at: isoTime(),
-    code: Type.String({ description: 'The code of the problem, such as `invalid-lead`.' }),
-    fields: Type.Array(Type.String(), {
-      description:
-        'The names of the fields with an error, at most 20. `other`: a name that looks like data of a lead.',
-    }),
-  },
-  { additionalProperties: false },
-);
-
-export const Sender = Type.Object(
-  {
-    id: Type.String({ description: 'Of the sender. It does not change.' }),
-    name: nullable(Type.String(), 'The name that the token was issued with.'),
-    tokenId: nullable(Type.String(), 'The id of the token. Null: all tokens of its user that have no id.'),
-    source: nullable(
-      Type.String(),
-      'The service whose webhooks are sent with the token. Null: the bodies have the fields of a lead.',
-    ),
-    lastRequestAt: isoTime('The time of the last request, whether it was accepted or not.'),
-    lastAcceptedAt: nullable(
-      isoTime(),
-      'The time of the last request whose leads were stored. Null: there was none.',
-    ),
-    lastRefusal: nullable(SenderRefusal, 'The last request that was refused. Null: there was none.'),
-    accepted30d: Type.Integer({
-      minimum: 0,
-      description: 'The number of leads added in the last 30 days, without those that were updated.',
-    }),
-    refused30d: Type.Integer({
-      minimum: 0,
-      description: 'The number of requests refused in the last 30 days, without those with 429.',
-    }),
-    last24h: last24h(
-      '`leads`: the leads that were added. `failed`: the requests that were refused or failed, also those with 429.',
-    ),
-    level: consumerLevel(
-      '`good`: nothing of the last 7 days is refused. `warning` and `error`: see `fix`. `unknown`: no lead was stored yet. `inactive`: has not sent for 30 days, or was revoked.',
-    ),
-    message: Type.String({ description: 'For people, beside its name: such as `last lead 40 s ago`.' }),
-    fix: nullable(Type.String(), 'What to do about the problem. Code is between backticks. Null: nothing.'),
-  },
-  { additionalProperties: false, description: 'A token that sends leads.' },
-);
-
-export type Sender = Static<typeof Sender>;
-
-export const Senders = Type.Object(
-  {
-    senders: Type.Array(Sender, {
-      description: 'Those with a problem first, then those that sent last. At most 200.',
-    }),
-  },
-  {
-    additionalProperties: false,
-    description:
-      'The tokens of the user that send leads; with the access level COMPANY, those of the whole company.',
-  },
-);
-
-export type Senders = Static<typeof Senders>;
 
 export const HookRequest = Type.Object(
   {

@@ -1,13 +1,5 @@
 /** Config → running service, from top to bottom: store, recording, status, endpoints, servers. */
-import {
-  CONSUMER_LOG_PATH,
-  CONSUMERS_PATH,
-  type ConnectionsOfAll,
-  HOOKS_PATH,
-  LEADS_PATH,
-  SENDER_LOG_PATH,
-  SENDERS_PATH,
-} from '@leadtap/contract';
+import { type ConnectionsOfAll, HOOKS_PATH, LEADS_PATH } from '@leadtap/contract';
 import type { Logger } from 'pino';
 import { createEmptyCheck } from './accounts/no-company.ts';
 import { acceptedKeysOf, keyIdOf } from './accounts/own-tokens.ts';
@@ -51,11 +43,8 @@ import { createPollEndpoint } from './poll/endpoint.ts';
 import type { Schedule } from './poll/held-polls.ts';
 import type { PollRecorder } from './poll/store.ts';
 import { Alerts } from './status/alerts.ts';
-import { createConsumersEndpoint } from './status/consumers-endpoint.ts';
 import { InstanceMemory } from './status/instance.ts';
-import { createConsumerLogEndpoint, createSenderLogEndpoint } from './status/log-endpoints.ts';
 import { createStatusReader, STATUS_TIMEOUTS, type StatusTimeouts } from './status/read-status.ts';
-import { createSendersEndpoint } from './status/senders-endpoint.ts';
 import type { Store } from './store/store.ts';
 import { createUuid } from './store/uuids.ts';
 
@@ -148,8 +137,6 @@ export async function compose(
 
   // What the operator sees of it.
   const engine = engineOf(config.database);
-  // What waits for webhooks is shown while they are switched off, too.
-  const consumerSources = { consumers: store.consumers, hooks: storedHooks, hookHosts: hookHostsOf(config) };
   const readStatus = createStatusReader({
     clock,
     version: VERSION,
@@ -159,7 +146,7 @@ export async function compose(
     readLastBackup: engine.backupTimes?.readLast,
     sharedLimits: limiters.shared,
     instance,
-    ...{ hooks: storedHooks, hookHosts: consumerSources.hookHosts },
+    ...{ hooks: storedHooks, hookHosts: hookHostsOf(config) },
     isRecording: recorder !== undefined,
     hasIntake: config.intake,
     flushSenders,
@@ -207,18 +194,6 @@ export async function compose(
     },
     accounts,
   );
-  const consumers = recorder
-    ? [
-        createConsumersEndpoint({
-          ...{ ...reading, store, sources: consumerSources, staleAfterMs, instance },
-          flushUser: (userId) => stored(recorder.flushUser(userId)),
-        }),
-        createConsumerLogEndpoint({
-          ...{ ...reading, attempts: store.attempts, sources: consumerSources },
-          flushUser: (userId) => stored(recorder.flushUser(userId), attempts.flush()),
-        }),
-      ]
-    : [switchedOff(CONSUMERS_PATH, CONSUMERS_OFF), switchedOff(CONSUMER_LOG_PATH, CONSUMERS_OFF)];
   const reports: ReportSources = {
     ...{ connections: store.connections, clock, timeZone: config.timeZone ?? 'UTC', acceptedKeys },
     silentAfterMs: staleAfterMs ?? DEFAULT_SILENT_AFTER_MS,
@@ -232,10 +207,6 @@ export async function compose(
     flushUser: (userId) => stored(connections.flushUser(userId)),
   });
   const find = createFindEndpoint({ ...reading, store });
-  const ofSenders = { ...reading, sources: store, attempts: store.attempts, flushUser: flushSenders };
-  const senderLists = config.intake
-    ? [createSendersEndpoint(ofSenders), createSenderLogEndpoint(ofSenders)]
-    : [switchedOff(SENDERS_PATH, INTAKE_OFF), switchedOff(SENDER_LOG_PATH, INTAKE_OFF)];
   const hooks = config.hooks
     ? {
         store: storedHooks,
@@ -282,11 +253,9 @@ export async function compose(
   const endpoints: readonly Endpoint[] = [
     polls,
     find,
-    ...consumers,
     ...connectionEndpoints,
     ...hookEndpoints,
     intake,
-    ...senderLists,
     ...healthEndpoints({
       ping: () => store.ping(),
       isEmpty: createEmptyCheck(store),
@@ -422,5 +391,4 @@ function createFlushWait() {
 const ALERT_SOCKETS = 4;
 
 const INTAKE_OFF = 'This service accepts no leads over HTTP: its operator has set `LEADTAP_INTAKE=off`.';
-const CONSUMERS_OFF = 'This service does not record who polls: its operator has set `LEADTAP_CONSUMERS=off`.';
 const HOOKS_OFF = 'This service has no webhook subscriptions: its operator has set `LEADTAP_HOOKS=off`.';

@@ -1,6 +1,5 @@
 /** The log of each consumer, webhook and sender: its last attempts. It has counts and times, and no data of leads. */
 import { createHash } from 'node:crypto';
-import type { Attempt as WireAttempt } from '@leadtap/contract';
 import { type TokenKey, tokenKeyText } from '../accounts/token-key.ts';
 
 /** A code of `Attempt`: the client disconnected before it got the leads of a poll, or before the body that it sends had arrived. */
@@ -8,7 +7,7 @@ export const CLIENT_CLOSED_REQUEST_CODE = 'client-closed-request';
 
 /** Leads, a refusal, a failure, or the first success after one: or several that are equal. */
 export interface Attempt {
-  readonly kind: WireAttempt['kind'];
+  readonly kind: 'leads' | 'empty' | 'refused' | 'failed' | 'recovered';
   /** Of the last one. */
   readonly at: number;
   readonly firstAt: number;

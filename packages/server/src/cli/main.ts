@@ -6,7 +6,6 @@ import { registerToken } from './accounts/token.ts';
 import { registerUser } from './accounts/user.ts';
 import { registerBackup } from './backup.ts';
 import { registerConnections } from './connections.ts';
-import { registerConsumers } from './consumers/consumers.ts';
 import { type CommandContext, loadConfig } from './context.ts';
 import { registerDemo } from './demo.ts';
 import { registerDoctor } from './doctor.ts';
@@ -18,7 +17,6 @@ import { registerLeads } from './leads/leads.ts';
 import { registerMigrate } from './migrate.ts';
 import { registerOpen } from './open.ts';
 import { hasColours, styled, widthOf, writeLine } from './output.ts';
-import { registerSenders } from './senders/senders.ts';
 import { registerServe } from './serve.ts';
 import { registerAlert } from './status/alert.ts';
 
@@ -68,7 +66,7 @@ export function buildProgram(context: CommandContext): Command {
     .helpCommand('help [command]', 'show the help of a command')
     .addHelpText('after', FIRST_STEPS)
     .exitOverride()
-    // Otherwise `consumers log NAME --json` would set --json of `consumers`.
+    // Otherwise `connections log NAME --json` would set --json of `connections`.
     .enablePositionalOptions()
     .showSuggestionAfterError()
     .showHelpAfterError('  Add --help to see how to use the command.')
@@ -92,8 +90,6 @@ export function buildProgram(context: CommandContext): Command {
   registerToken(program, context);
   registerLeads(program, context);
   registerConnections(program, context);
-  registerConsumers(program, context);
-  registerSenders(program, context);
   registerHooks(program, context);
   program.commandsGroup('Maintain the installation:');
   registerMigrate(program, context);

@@ -6,6 +6,7 @@ import {
   CONNECTION_PATH,
   CONNECTION_SEND_PATH,
   CONNECTIONS_PATH,
+  type ConnectionLog,
   type Connections,
   DOOR_ID,
   type LeadConnections,
@@ -22,9 +23,8 @@ import { invalidQuery, parametersOf, parseLimit, parseOptional, parseTime } from
 import { createReadEndpoint, type ReadEndpointOptions } from '../http/read-endpoint.ts';
 import { type PollingUser, scopeOf } from '../leads/access.ts';
 import type { LeadScope } from '../leads/record.ts';
-import { toIsoOrNull } from '../lib/clock.ts';
 import { isJsonObject } from '../lib/json.ts';
-import { whyOf } from './lead-outcome.ts';
+import { listOutcomes } from './lead-outcome.ts';
 import { toLogEntry } from './log-entry.ts';
 import { type ReportSources, readMoment, readReport } from './report.ts';
 import { judge } from './rules.ts';
@@ -67,7 +67,7 @@ export function createConnectionEndpoints(options: ConnectionEndpointOptions): C
   const store: ConnectionStore = sources.connections;
   const writers = createIdentification({ ...options, scope: 'leads:read' });
 
-  async function list(exchange: Exchange, { user }: Caller): Promise<Connections | LeadConnections> {
+  async function list(exchange: Exchange, { user }: Caller): Promise<Found<Connections | LeadConnections>> {
     const lead = parametersOf(searchOf(exchange.request.url))['lead'];
     if (lead !== undefined) return findLead(lead, user);
     const isCompany = seesCompany(user);
@@ -76,47 +76,32 @@ export function createConnectionEndpoints(options: ConnectionEndpointOptions): C
       scope: requireScope(user),
       hasDoor: isCompany && (await isOnlyCompany()),
     });
-    return report;
+    return { body: report };
   }
 
-  async function findLead(lead: string | string[], user: PollingUser): Promise<LeadConnections> {
+  async function findLead(lead: string | string[], user: PollingUser): Promise<Found<LeadConnections>> {
     if (typeof lead !== 'string')
       throw invalidQuery({ lead: { detail: 'Give it once: the `id` of a lead.' } });
     const outcomes = await store.findLead(user.companyId, lead, requireScope(user));
-    if (!outcomes)
-      throw new ProblemError('no-such-resource', { detail: 'Your user sees no lead with this id.' });
+    if (!outcomes) return { missing: 'Your user sees no lead with this id.' };
     const shown = seesCompany(user) ? outcomes : outcomes.filter(({ userId }) => userId === user.id);
-    const rank = ['missed', 'waiting', 'sent', 'none'];
-    return {
-      lead,
-      out: [...shown]
-        .sort((a, b) => rank.indexOf(a.state) - rank.indexOf(b.state))
-        .map(({ id, name, state, sentAt, missedAt, createdAt, ...facts }) => {
-          const at =
-            state === 'sent'
-              ? sentAt
-              : state === 'missed'
-                ? missedAt
-                : state === 'waiting'
-                  ? createdAt
-                  : null;
-          return { id, name, state, at: toIsoOrNull(at), why: whyOf({ ...facts, state, createdAt }) };
-        }),
-    };
+    return { body: { lead, out: listOutcomes(shown) } };
   }
 
-  async function readLog(exchange: Exchange, { user }: Caller) {
+  async function readLog(exchange: Exchange, { user }: Caller): Promise<Found<ConnectionLog>> {
     const query = parametersOf(searchOf(exchange.request.url));
     const before = parseOptional(query['before'], parseTime);
     const limit = parseLimit(query['limit']);
     if ('detail' in before || 'detail' in limit) throw invalidQuery({ before, limit });
     const connection = await store.find(idOf(exchange.request, 1));
-    if (!isListed(connection, user)) throw noSuchConnection();
+    if (!isListed(connection, user)) return { missing: NO_CONNECTION };
     const entries = await store.readLog(connection.id, {
       ...{ before: before.value, limit: limit.value, scope: requireScope(user) },
     });
     const now = sources.clock();
-    return { name: connection.name, log: entries.map((entry) => toLogEntry(entry, connection, now)) };
+    return {
+      body: { name: connection.name, log: entries.map((entry) => toLogEntry(entry, connection, now)) },
+    };
   }
 
   /** Writing needs a token of the connection's own user: all others use a command. */
@@ -169,8 +154,8 @@ export function createConnectionEndpoints(options: ConnectionEndpointOptions): C
     observeRefusal?.(problem?.parts.violatedPolicies ?? []);
   const writing = { callers: writers, observe };
   return [
-    createReadEndpoint(CONNECTIONS_PATH, options, list),
-    createReadEndpoint(CONNECTION_LOG_PATH, options, readLog),
+    createReadEndpoint(CONNECTIONS_PATH, options, list, respond),
+    createReadEndpoint(CONNECTION_LOG_PATH, options, readLog, respond),
     { ...writing, path: CONNECTION_PATH, methods: ['PATCH'], body: CHANGE, answer: change },
     { ...writing, path: CONNECTION_SEND_PATH, methods: ['POST'], body: CHANGE, answer: send },
     { ...writing, path: CONNECTION_HANDLED_PATH, methods: ['POST'], answer: handle },
@@ -204,8 +189,17 @@ const noStore = (exchange: Exchange, payload: Payload): Payload => {
   return payload;
 };
 
-const noSuchConnection = (): ProblemError =>
-  new ProblemError('no-such-resource', { detail: 'Your user has no connection with this id.' });
+const NO_CONNECTION = 'Your user has no connection with this id.';
+
+const noSuchConnection = (): ProblemError => new ProblemError('no-such-resource', { detail: NO_CONNECTION });
+
+/** What is missing is said after the caller was checked again: a token that was revoked meanwhile gets 401. */
+type Found<Body> = { readonly body: Body } | { readonly missing: string };
+
+function respond(exchange: Exchange, found: Found<object>): Payload {
+  if ('missing' in found) throw new ProblemError('no-such-resource', { detail: found.missing });
+  return jsonPayload(exchange, 200, found.body);
+}
 
 const invalidChange = (detail: string): ProblemError => new ProblemError('malformed-request', { detail });
 

@@ -1,4 +1,6 @@
-/** Why a lead was missed, or is not meant for a connection. */
+/** What became of a lead, for each connection that leads go to. */
+import type { LeadConnections } from '@leadtap/contract';
+import { toIsoOrNull } from '../lib/clock.ts';
 import type { LeadOutcome, MissedReason } from './store.ts';
 
 const MISSED: Readonly<Record<MissedReason, string>> = {
@@ -8,12 +10,23 @@ const MISSED: Readonly<Record<MissedReason, string>> = {
   'not-recorded': 'perhaps sent just before the service stopped',
 };
 
-type Outcome = Pick<
-  LeadOutcome,
-  'state' | 'why' | 'handledAt' | 'createdAt' | 'addedAt' | 'startStamp' | 'endedAt' | 'isVisible'
->;
+const ORDER: readonly LeadOutcome['state'][] = ['missed', 'waiting', 'sent', 'none'];
 
-export function whyOf(outcome: Outcome): string | null {
+/** Those without it come first. */
+export const listOutcomes = (outcomes: readonly LeadOutcome[]): LeadConnections['out'] =>
+  outcomes
+    .toSorted((a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state))
+    .map((outcome) => {
+      const { id, name, state } = outcome;
+      return { id, name, state, at: toIsoOrNull(timeOf(outcome)), why: whyOf(outcome) };
+    });
+
+function timeOf({ state, sentAt, missedAt, createdAt }: LeadOutcome): number | null {
+  if (state === 'waiting') return createdAt;
+  return state === 'missed' ? missedAt : sentAt;
+}
+
+function whyOf(outcome: LeadOutcome): string | null {
   const { state, why, handledAt, createdAt, addedAt, startStamp, endedAt, isVisible } = outcome;
   if (state === 'missed')
     return `${why === null ? '' : MISSED[why]}${handledAt === null ? '' : '; marked as handled'}`;

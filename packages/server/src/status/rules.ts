@@ -177,7 +177,7 @@ export const RULES: readonly Rule[] = [
     levels: ['error'],
     title: 'A consumer has stopped polling',
     guide:
-      'Look in its platform whether the automation is switched on and what its last run says. If the automation has a new token now, or was switched off for good, revoke the old token: `leadtap token revoke ID`, or forget the consumer: `leadtap consumers forget TOKEN`. While leads wait for it, it stays an error.',
+      'Look in its platform whether the automation is switched on and what its last run says. If the automation has a new token now, or was switched off for good, revoke the old token: `leadtap token revoke ID`, or mark it as handled: `leadtap connections handled NAME`. While leads wait for it, it stays an error.',
     ended: 'polls again',
     describe: describeStale,
   }),

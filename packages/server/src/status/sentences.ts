@@ -82,17 +82,14 @@ export function issueCommand({ userId, name }: Pick<ConsumerStatus, 'userId' | '
 export const revokeCommand = ({ tokenId }: Pick<ConsumerStatus, 'tokenId'>): string =>
   `\`leadtap token revoke ${inCommand(tokenId ?? 'ID', 'ID')}\``;
 
-/** A token without an id is one with all others of its user. */
-export const forgetCommand = ({ tokenId, userId }: Pick<ConsumerStatus, 'tokenId' | 'userId'>): string =>
-  tokenId === null
-    ? `\`leadtap consumers forget --user ${inCommand(userId, 'ID')}\``
-    : `\`leadtap consumers forget ${inCommand(tokenId, 'ID')}\``;
+export const forgetCommand = (_consumer: Pick<ConsumerStatus, 'tokenId' | 'userId'>): string =>
+  '`leadtap connections handled NAME`';
 
 export const hooksCommand = ({ userId }: Pick<ConsumerStatus, 'userId'>): string =>
   `\`leadtap hooks list --user ${inCommand(userId, 'ID')}\``;
 
 export const consumersCommand = ({ companyId }: Pick<ConsumerStatus, 'companyId'>): string =>
-  `\`leadtap consumers --company ${inCommand(companyId, 'ID')}\``;
+  `\`leadtap connections --company ${inCommand(companyId, 'ID')}\``;
 
 /** Why a request was refused: `: the access token has expired (401 token-expired)`. */
 export function refusalText(code: ProblemCode): string {

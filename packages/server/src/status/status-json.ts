@@ -39,7 +39,7 @@ const toObject = (report: StatusReport, connections: ConnectionsOfAll): StatusJs
   senders: report.senders && {
     ...report.senders,
     listed: report.senders.listed.map((sender) => {
-      const state = stateOf(sender, report, 'operator');
+      const state = stateOf(sender, report);
       return { ...sender, ...state, message: `${state.message}${questionsOf(sender)}` };
     }),
   },
@@ -70,7 +70,7 @@ function hintOf({
   if (listed.length === 0)
     return `No consumer ${removed === 0 ? 'has polled yet' : 'polls at present'}. Each token appears here a few seconds after its first poll.`;
   const more = active + stale + inactive + subscribed - listed.length;
-  return more > 0 ? `${formatCount(more)} more: \`leadtap consumers\` lists all of them.` : null;
+  return more > 0 ? `${formatCount(more)} more: \`leadtap connections\` lists all of them.` : null;
 }
 
 /** `4 requests, the last one 2 min ago: make (user starter) 3, others 1` */

@@ -1,15 +1,14 @@
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Consumers, Senders } from '@leadtap/contract';
+import type { Connections } from '@leadtap/contract';
 import { expect, test, vi } from 'vitest';
 import { spawnLeadtap } from '../../../testing/harness/leadtap-process.ts';
 import { tempFolder } from '../../../testing/harness/temp-folder.ts';
-import type { StatusReport } from '../../src/status/report.ts';
 import { terminal } from './terminal.ts';
 
 /** Settings of an operator that would hide automations, or send what is made up. */
 const OPERATOR = {
-  ...{ LEADTAP_HOOKS: 'off', LEADTAP_CONSUMERS: 'off', LEADTAP_INTAKE: 'off', LEADTAP_KEEP_REFUSED: 'off' },
+  ...{ LEADTAP_HOOKS: 'off', LEADTAP_INTAKE: 'off', LEADTAP_KEEP_REFUSED: 'off' },
   ...{ LEADTAP_SILENT_AFTER: '1d', LEADTAP_HOOK_HOSTS: 'http://127.0.0.1:9999' },
 };
 
@@ -22,15 +21,14 @@ async function startDemo() {
   });
   let text = '';
   while (!text.endsWith('\n}\n')) text += `${(await lines.next()).value}\n`;
-  const { baseUrl, consoleUrl, statusUrl, databaseUrl, automations } = JSON.parse(text);
+  const { baseUrl, consoleUrl, databaseUrl, automations } = JSON.parse(text);
   const [, token] = consoleUrl.split('#token=');
   const headers = { authorization: `Bearer ${token}` };
   return {
     ...{ ...demo, temporary, databaseUrl },
     names: automations.map(({ name }: { name: string }) => name),
-    get: async <Answer>(path: string) =>
-      (await (await fetch(`${baseUrl}${path}`, { headers })).json()) as Answer,
-    status: async () => (await (await fetch(`${statusUrl}.json`)).json()) as StatusReport,
+    list: async () =>
+      (await (await fetch(`${baseUrl}/automation/connections`, { headers })).json()) as Connections,
     subscribe: (url: string) =>
       fetch(`${baseUrl}/automation/hooks`, {
         method: 'POST',
@@ -40,39 +38,34 @@ async function startDemo() {
   };
 }
 
-test('to its first user and on the status page: two that are well, and two with their fix', async () => {
-  const { names, get, status, subscribe, databaseUrl, temporary, child, ended } = await startDemo();
+test('to its first user: two that are well, and two with their fix', async () => {
+  const { names, list, subscribe, databaseUrl, temporary, child, ended } = await startDemo();
   expect(names).toEqual(['n8n', 'Zapier', 'Make', 'Web form']);
 
-  const { consumers, summary } = await get<Consumers>('/automation/consumers');
-  const rows = consumers.map(({ name, level, problem }) => `${name}: ${level} ${problem}`).sort();
-  expect(rows).toEqual(['Make: error consumers-stale', 'Zapier: good null', 'n8n: good null']);
-  expect(summary.message).toMatch(
-    /^Make: has not polled for 1 h; it usually polls every 5 min; \d+ leads? waits?\.$/,
-  );
-  const receiver = consumers.find(({ name }) => name === 'Zapier')?.hook?.host ?? '';
+  const listed = await list();
+  const rows = listed.out.map(({ name, level, state }) => `${name}: ${level} ${state}`).sort();
+  expect(rows).toEqual(['Make: error silent', 'Zapier: good working', 'n8n: good working']);
+  const receiver = listed.out.find(({ name }) => name === 'Zapier')?.host ?? '';
   expect(receiver).toMatch(/^127\.0\.0\.1:\d+$/);
-
-  const { senders } = await get<Senders>('/automation/senders');
-  expect(senders).toMatchObject([
-    { name: 'Web form', level: 'error', accepted30d: 10, refused30d: 1, lastRefusal: { fields: ['mail'] } },
+  expect(listed.in).toMatchObject([
+    { name: 'Web form', level: 'error', added: 10, held: 1, action: 'accept' },
   ]);
 
-  const report = await status();
-  expect(report.problems.map(({ kind }) => kind)).toEqual(['leads-refused', 'consumers-stale']);
   const [, command = ''] =
-    /leadtap(?:\.js)? (leads refused accept [^`]+)`/.exec(report.problems[0]?.fix ?? '') ?? [];
+    /leadtap(?:\.js)? (leads refused accept [^`]+)`/.exec(listed.in[0]?.fix ?? '') ?? [];
   expect(command).toMatch(/ --map mail=email$/);
-  const accepted = await terminal().run(command, { env: { LEADTAP_DATABASE_URL: databaseUrl } });
+  const accepted = await terminal().run(
+    [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? ''),
+    { env: { LEADTAP_DATABASE_URL: databaseUrl } },
+  );
   expect(accepted.stdout).toBe('1 request accepted: 1 lead\n');
-  expect((await status()).problems.map(({ kind }) => kind)).toEqual(['consumers-stale']);
+  expect((await list()).in).toMatchObject([{ name: 'Web form', level: 'good', held: 0 }]);
 
   // Leads arrive, and the two that are well get them.
-  const polledAt = (list: Consumers) =>
-    list.consumers.find(({ name }) => name === 'n8n')?.confirmedThrough ?? '';
-  const before = polledAt({ summary, consumers });
+  const sentTo = ({ out }: Connections) => out.find(({ name }) => name === 'n8n')?.sent ?? 0;
+  const before = sentTo(listed);
   await vi.waitFor(
-    async () => expect(polledAt(await get('/automation/consumers')) > before).toBe(true),
+    async () => expect(sentTo(await list())).toBeGreaterThan(before),
     // One user may send 100 requests a minute.
     { timeout: 60_000, interval: 1000 },
   );

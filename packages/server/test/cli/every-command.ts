@@ -20,7 +20,7 @@ export interface NamedCommand {
   readonly command: Command;
 }
 
-/** `consumers` and `senders` list them, and have commands below them. */
+/** `connections` lists them, and has commands below it. */
 const isGroup = ({ commands, options }: Command): boolean => commands.length > 0 && options.length === 0;
 
 const commandsOf = (parent: Command, names: readonly string[] = []): NamedCommand[] =>
@@ -51,9 +51,6 @@ const ARGUMENTS: Readonly<Record<string, string>> = {
   'connections resume': 'Zapier',
   'connections handled': 'Zapier',
   'connections end': 'Zapier',
-  'consumers log': 'Zapier',
-  'consumers forget': '5b1f0c5e',
-  'senders log': 'Zapier',
   'hooks add': '--user boss --url https://hooks.zapier.com/hooks/catch/1/a',
   'hooks rename': '8c1f0a62d94e4b7f9d3a5e60c27b1f48 Sales',
   'hooks remove': '8c1f0a62d94e4b7f9d3a5e60c27b1f48',

@@ -12,10 +12,7 @@ import { terminal } from './terminal.ts';
 const NOT_RUN: readonly (readonly [RegExp, string])[] = [
   [/leadtap (serve|demo)\b/, 'does not end'],
   [/postgres:\/\/|leadtap alert/, 'needs a server'],
-  [
-    /token (renew|revoke)|hooks (rename|remove|send-test)|consumers (forget|log)|senders log/,
-    'the id is made up',
-  ],
+  [/token (renew|revoke)|hooks (rename|remove|send-test)/, 'the id is made up'],
   [/connections (log|rename|send|pause|resume|handled|end)/, 'the name is made up'],
   [/leads refused (show|.*--connection)/, 'the request is made up'],
   [/leads (erase|prune) (?!.*--(yes|dry-run))/, 'asks a person'],

@@ -60,10 +60,6 @@ describe('leadtap hooks add', () => {
     const { service, add } = await installation();
     const { id, tokenId } = await add('');
     const token = await service.token('boss', { tokenId: 'other' });
-    const listed = await fetch(`${service.url}/automation/consumers`, {
-      headers: { authorization: `Bearer ${token}` },
-    });
-    expect(await listed.json()).toMatchObject({ consumers: [{ tokenId, hook: { id } }] });
     expect((await hooksRequest(service, token, { path: `/${id}`, method: 'DELETE' })).status).toBe(204);
     expect(await service.store.hooks.find(id)).toBeUndefined();
     expect(await isRevoked(service.store, tokenId)).toBe(true);

@@ -52,7 +52,7 @@ test('JSON is the lead as the API has it, with the ids of its places', async () 
   const lead = JSON.parse((await run('leads show 4711 --json')).stdout);
   expect(Object.keys(lead)).toEqual([
     ...LEAD_FIELDS.map(({ name }) => name),
-    ...['companyId', 'branchId', 'departmentId', 'consumers'],
+    ...['companyId', 'branchId', 'departmentId', 'out'],
   ]);
   const { companyId, ...rest } = LEAD;
   expect(lead).toMatchObject({ ...rest, companyId, branchId: 'north', statusValue: 'NEW' });

@@ -280,7 +280,6 @@ const encodeByte = (letter: string): string => `%${letter.charCodeAt(0).toString
 
 it.each([
   ['POST', '/leads', 'LEADTAP_INTAKE', '`LEADTAP_INTAKE=off`'],
-  ['GET', '/automation/consumers', 'LEADTAP_CONSUMERS', '`LEADTAP_CONSUMERS=off`'],
   ['POST', '/automation/hooks', 'LEADTAP_HOOKS', '`LEADTAP_HOOKS=off`'],
   ['DELETE', '/automation/hooks/x', 'LEADTAP_HOOKS', '`LEADTAP_HOOKS=off`'],
 ])('%s %s is 404 with %s=off, and names the setting', async (method, path, variable, setting) => {

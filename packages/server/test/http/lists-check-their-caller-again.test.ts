@@ -13,12 +13,14 @@ async function startLists(path: string, count: number) {
   const test = await startService();
   const end = deferred();
   onTestFinished(() => end.resolve());
-  const block = async () => {
+  vi.spyOn(test.store.connections, 'list').mockImplementation(async () => {
     await end.promise;
     return [];
-  };
-  vi.spyOn(test.store.consumers, 'list').mockImplementation(block);
-  vi.spyOn(test.store.senders, 'list').mockImplementation(block);
+  });
+  vi.spyOn(test.store.connections, 'find').mockImplementation(async () => {
+    await end.promise;
+    return undefined;
+  });
   const authorization = `Bearer ${await tokenWith(test, 'boss', ['leads:read'], 'of-boss')}`;
   const consumed = vi.spyOn(test.limiters.users, 'consume');
   const answers = Array.from({ length: count }, () =>
@@ -28,22 +30,20 @@ async function startLists(path: string, count: number) {
   return { ...test, answers, end: () => end.resolve() };
 }
 
-it.each([
-  '/automation/consumers',
-  '/automation/consumers/none/log',
-  '/automation/senders',
-  '/automation/senders/none/log',
-])('%s: a token that was revoked while it ran or waited gets 401', async (path) => {
-  const { answers, store, end } = await startLists(path, 4);
-  await store.revokeToken('of-boss');
-  end();
-  for (const answer of await Promise.all(answers)) await expectProblem(answer, 'token-revoked');
-});
+it.each(['/automation/connections', '/automation/connections/none/log'])(
+  '%s: a token that was revoked while it ran or waited gets 401',
+  async (path) => {
+    const { answers, store, end } = await startLists(path, 4);
+    await store.revokeToken('of-boss');
+    end();
+    for (const answer of await Promise.all(answers)) await expectProblem(answer, 'token-revoked');
+  },
+);
 
 it('one that has waited for ten seconds gets 503, and its place is free again', async () => {
   const timeout = new AbortController();
   const timeouts = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(timeout.signal);
-  const { answers, end } = await startLists('/automation/senders', 10);
+  const { answers, end } = await startLists('/automation/connections', 10);
   expect(timeouts).toHaveBeenCalledWith(10_000);
   timeout.abort(new DOMException('', 'TimeoutError'));
   for (const answer of await Promise.all(answers.slice(2))) await expectProblem(answer, 'unavailable');

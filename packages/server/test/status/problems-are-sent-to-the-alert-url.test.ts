@@ -90,7 +90,7 @@ describe('LEADTAP_ALERT_URL', () => {
     ]);
     expect(await check()).toEqual([
       'Leadtap (leads.example.com): error: Zapier (user boss) has not polled for 30 min; it usually polls every 10 min.\n' +
-        'Look in its platform whether the automation is switched on and what its last run says. If the automation has a new token now, or was switched off for good, revoke the old token: `leadtap token revoke token-1`, or keep the token, and forget the consumer: `leadtap consumers forget token-1`.',
+        'Look in its platform whether the automation is switched on and what its last run says. If the automation has a new token now, or was switched off for good, revoke the old token: `leadtap token revoke token-1`, or keep the token, and forget the consumer: `leadtap connections handled NAME`.',
     ]);
     clock.advance(2 * HOUR_MS);
     expect(await check(), 'it lasts').toEqual([]);

@@ -71,7 +71,7 @@ describe('refusals', () => {
     expect((await post('/leads')).status).toBe(422);
     expect((await post('/automation/hooks')).status).toBe(422);
     await leaveRequests(service, 'boss', 0);
-    for (const path of ['/automation/consumers', '/automation/new-leads'])
+    for (const path of ['/automation/leads', '/automation/new-leads'])
       expect((await fetch(`${service.url}${path}`, { headers })).status).toBe(429);
     expect((await refusalsOf(service)).map(({ code, count }) => [code, count])).toEqual([
       ['rate-limit-exceeded', 2],

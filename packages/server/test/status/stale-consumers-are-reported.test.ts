@@ -203,7 +203,7 @@ describe('consumers', () => {
     expect(consumers?.listed.slice(0, 3).map(({ tokenId }) => tokenId)).toEqual([
       ...['token-248', 'token-249', 'token-000'],
     ]);
-    expect(consumers?.hint).toBe('50 more: `leadtap consumers` lists all of them.');
+    expect(consumers?.hint).toBe('50 more: `leadtap connections` lists all of them.');
   });
 
   it('are not recorded if that is switched off, and the page says so', async () => {

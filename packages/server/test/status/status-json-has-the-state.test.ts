@@ -116,7 +116,7 @@ describe('/status.json', () => {
     ]);
     expect(refusals.map(({ code, fix }) => [code, fix])).toEqual([
       ['invalid-query', expect.stringMatching(/^Tell the client: /)],
-      ['invalid-lead', expect.stringMatching(/^`npx leadtap senders` says/)],
+      ['invalid-lead', expect.stringMatching(/^`npx leadtap connections --in` says/)],
     ]);
   });
 

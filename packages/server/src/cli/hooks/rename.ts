@@ -17,7 +17,7 @@ export function registerRename(hooks: Command, context: CommandContext): void {
       '<name>': 'what people call it',
     },
     help: `
-The console, the status page, alerts and \`leadtap consumers\` show the name.`,
+The console, the status page, alerts and \`leadtap connections\` show the name.`,
     examples: ['leadtap hooks rename 8c1f0a62d94e4b7f9d3a5e60c27b1f48 "Slack, sales team"'],
     run: rename,
   });

@@ -133,7 +133,7 @@ const listRefused = (context: CommandContext, { company, json }: ListFlags): Pro
       await writeLine(
         stderr,
         withInvocation(
-          `${formatRefused(lost)} of the last 7 days ${lost === 1 ? 'is' : 'are'} lost: \`leadtap senders\` names the senders.`,
+          `${formatRefused(lost)} of the last 7 days ${lost === 1 ? 'is' : 'are'} lost: \`leadtap connections --in\` names the senders.`,
           context,
         ),
       );

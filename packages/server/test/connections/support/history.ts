@@ -6,7 +6,7 @@ import type { LeadInput } from 'leadtap';
 import { type ManualClock, manualClock } from '../../../../testing/harness/manual-clock.ts';
 import { issuedToken, ORGANISATION } from '../../../../testing/harness/organisation.ts';
 import { startService, type TestService } from '../../../../testing/harness/service.ts';
-import { whyOf } from '../../../src/connections/lead-outcome.ts';
+import { listOutcomes } from '../../../src/connections/lead-outcome.ts';
 
 export const CLIENTS = ['link', 'own', 'bare', 'back', 'northLink', 'northBare'] as const;
 export type ClientName = (typeof CLIENTS)[number];
@@ -606,9 +606,9 @@ export class History {
     const scope = { level: 'COMPANY', companyId: 'acme' } as const;
     const outcomes = (await this.#instance().store.connections.findLead('acme', id, scope)) ?? [];
     return new Map(
-      outcomes.map((one) => [
-        one.name.replace('CRM of ', '') as ClientName,
-        { state: one.state, why: whyOf(one) },
+      listOutcomes(outcomes).map(({ name, state, why }) => [
+        name.replace('CRM of ', '') as ClientName,
+        { state, why },
       ]),
     );
   }
