@@ -20,7 +20,7 @@ export const OPERATION: readonly Fault[] = [
   },
   {
     name: 'alert-is-repeated-within-the-hour',
-    breaks: 'A consumer that stops and polls by turns sends an alert more often than once an hour.',
+    breaks: 'What gets red and good by turns sends an alert more often than once an hour.',
     file: 'packages/server/src/status/alerts.ts',
     find: 'const REPEAT_MS = 3_600_000;',
     replace: 'const REPEAT_MS = 3_599_999;',

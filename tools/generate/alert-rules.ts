@@ -11,7 +11,7 @@ export const readRules = async (root: URL): Promise<readonly Rule[]> => {
 /** So that a problem of seconds alarms no one. */
 const FOR = { error: '5m', warning: '15m' } as const;
 
-/** `consumers-stale` → `ConsumersStale` */
+/** `disk-low` → `DiskLow` */
 const toPascalCase = (name: string): string =>
   name.replace(/(?:^|-)(\w)/g, (_, first) => first.toUpperCase());
 

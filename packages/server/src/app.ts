@@ -1,5 +1,5 @@
 /** Config → running service, from top to bottom: store, recording, status, endpoints, servers. */
-import { type ConnectionsOfAll, HOOKS_PATH, LEADS_PATH } from '@leadtap/contract';
+import { HOOKS_PATH, LEADS_PATH } from '@leadtap/contract';
 import type { Logger } from 'pino';
 import { createEmptyCheck } from './accounts/no-company.ts';
 import { acceptedKeysOf, keyIdOf } from './accounts/own-tokens.ts';
@@ -9,7 +9,7 @@ import { AttemptRecorder } from './attempts/recorder.ts';
 import { type Config, describeDatabase, hookHostsOf, serviceUrl } from './config.ts';
 import { createConnectionEndpoints } from './connections/endpoint.ts';
 import { ConnectionRecorder } from './connections/recorder.ts';
-import { DEFAULT_SILENT_AFTER_MS, type ReportSources, readReport } from './connections/report.ts';
+import { DEFAULT_SILENT_AFTER_MS, type ReportSources } from './connections/report.ts';
 import { ConsumerRecorder } from './consumers/recorder.ts';
 import { createFindEndpoint } from './find/endpoint.ts';
 import { createDelivery, type DeliveryOptions, MAX_SOCKETS } from './hooks/deliver.ts';
@@ -28,8 +28,8 @@ import { createIntakeEndpoint } from './intake/endpoint.ts';
 import { RefusedLeadRecorder } from './intake/refused-leads.ts';
 import { SenderRecorder } from './intake/sender-recorder.ts';
 import { createUnidentifiedRecorder } from './intake/unidentified.ts';
-import { type Clock, systemClock, toIso } from './lib/clock.ts';
-import { waitFor, withTimeout } from './lib/timeout.ts';
+import { type Clock, systemClock } from './lib/clock.ts';
+import { waitFor } from './lib/timeout.ts';
 import { VERSION } from './lib/version.ts';
 import { openLimiters } from './limits/open-limiters.ts';
 import { engineOf, openStore } from './open-store.ts';
@@ -44,7 +44,7 @@ import type { Schedule } from './poll/held-polls.ts';
 import type { PollRecorder } from './poll/store.ts';
 import { Alerts } from './status/alerts.ts';
 import { InstanceMemory } from './status/instance.ts';
-import { createStatusReader, STATUS_TIMEOUTS, type StatusTimeouts } from './status/read-status.ts';
+import { createStatusReader, type StatusTimeouts } from './status/read-status.ts';
 import type { Store } from './store/store.ts';
 import { createUuid } from './store/uuids.ts';
 
@@ -128,7 +128,6 @@ export async function compose(
   // With LEADTAP_INTAKE=off, too: what is sent then is answered with 404.
   const senders = new SenderRecorder(store.senders, recording);
   const stored = createFlushWait();
-  const flushSenders = (userId: string) => stored(senders.flushUser(userId));
   const attempts = new AttemptRecorder(store.attempts, recording);
   const refusedLeads = new RefusedLeadRecorder(store.refusedLeads, {
     ...{ clock, createId: createUuid, isOn: config.keepRefused, log: logger },
@@ -137,35 +136,27 @@ export async function compose(
 
   // What the operator sees of it.
   const engine = engineOf(config.database);
+  const reports: ReportSources = {
+    ...{ connections: store.connections, clock, timeZone: config.timeZone ?? 'UTC', acceptedKeys },
+    silentAfterMs: staleAfterMs ?? DEFAULT_SILENT_AFTER_MS,
+    stoppedBy: createStopCheck(hookHostsOf(config)),
+  };
   const readStatus = createStatusReader({
-    clock,
-    version: VERSION,
-    store,
+    ...{ reports, version: VERSION, store, instance, timeouts, log: logger },
     databaseAddress: describeDatabase(config.database),
     databaseFile: engine.file,
     readLastBackup: engine.backupTimes?.readLast,
     sharedLimits: limiters.shared,
-    instance,
-    ...{ hooks: storedHooks, hookHosts: hookHostsOf(config) },
-    isRecording: recorder !== undefined,
-    hasIntake: config.intake,
-    flushSenders,
-    staleAfterMs,
-    invocation,
-    log: logger,
-    timeouts,
+    hookHosts: hookHostsOf(config),
   });
-  addStatusMetrics(metrics.registry, {
-    ...{ readStatus, hasConsumers: recorder !== undefined, hasHooks: config.hooks, timeouts },
-  });
-
+  addStatusMetrics(metrics.registry, { readStatus, timeouts });
   const alerts =
     config.alertUrl === undefined
       ? undefined
       : new Alerts({
-          ...{ alertUrl: config.alertUrl, publicUrl, version: VERSION },
+          ...{ alertUrl: config.alertUrl, publicUrl, version: VERSION, invocation },
           delivery: createDelivery({ ...options.hookDelivery, maxSockets: ALERT_SOCKETS }),
-          ...{ readStatus, clock, log: logger },
+          ...{ readStatus, onOutcome: instance.setAlertFailure, clock, log: logger },
         });
 
   // The endpoints. They share the accounts.
@@ -194,11 +185,6 @@ export async function compose(
     },
     accounts,
   );
-  const reports: ReportSources = {
-    ...{ connections: store.connections, clock, timeZone: config.timeZone ?? 'UTC', acceptedKeys },
-    silentAfterMs: staleAfterMs ?? DEFAULT_SILENT_AFTER_MS,
-    stoppedBy: createStopCheck(hookHostsOf(config)),
-  };
   const connectionEndpoints = createConnectionEndpoints({
     ...reading,
     sources: reports,
@@ -283,10 +269,7 @@ export async function compose(
   });
   // The status page leads to `/docs`: it is also at the private address, where it names the public one.
   const privateTable = [
-    ...privateEndpoints({
-      ...{ metrics, readStatus, invocation },
-      readConnections: () => readAllConnections(reports, timeouts, logger),
-    }),
+    ...privateEndpoints({ metrics, readStatus, invocation }),
     ...docsEndpoints({ version: VERSION, hasIntake: config.intake }),
   ];
   const privateSite = { logger, publicUrl: serviceUrl(config) };
@@ -331,28 +314,6 @@ export async function compose(
       await store.close();
     },
   };
-}
-
-/** Of all companies, for the operator: within the time of a part of the status page. */
-async function readAllConnections(
-  reports: ReportSources,
-  { readMs }: StatusTimeouts = STATUS_TIMEOUTS,
-  logger: Logger,
-): Promise<ConnectionsOfAll> {
-  try {
-    const {
-      since,
-      level,
-      message,
-      in: ins,
-      out,
-    } = await withTimeout(readMs, readReport(reports, { hasDoor: true }));
-    return { since, level, message, in: ins, out };
-  } catch (err) {
-    logger.error({ err }, 'the connections could not be read for the status page');
-    const since = toIso(reports.clock());
-    return { since, level: 'error', message: 'The connections could not be read.', in: [], out: [] };
-  }
 }
 
 const inTurn = (first: PollRecorder, second: PollRecorder): PollRecorder => ({

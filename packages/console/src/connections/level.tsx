@@ -8,9 +8,6 @@ const SIGNS: Readonly<Record<ConnectionLevel, readonly [sign: string, word: stri
   good: ['✓', 'Good'],
 };
 
-/** The worst first. */
-export const LEVELS = Object.keys(SIGNS) as ConnectionLevel[];
-
 export function Sign({ level }: { readonly level: ConnectionLevel }): JSX.Element {
   const [sign, word] = SIGNS[level];
   return (

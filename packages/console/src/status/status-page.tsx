@@ -2,7 +2,7 @@ import type { StatusJson } from '@leadtap/contract';
 import type { Signal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
 import { HoursLegend } from '../connections/hours.tsx';
-import { LEVELS, Sentence } from '../connections/level.tsx';
+import { Sentence } from '../connections/level.tsx';
 import { ConnectionLists, ConnectionName, Row, type RowProps } from '../connections/row.tsx';
 import { Text, visible } from '../text.tsx';
 import { formatExact } from '../time.tsx';
@@ -18,9 +18,7 @@ const isBad = ({ level }: Pick<StatusConnection, 'level'>): boolean =>
   level === 'error' || level === 'warning';
 
 export function StatusPage({ report: { value: report }, isAnswering }: StatusPageProps): JSX.Element {
-  const problems = report?.problems.map((problem) => ({ ...problem, level: problem.severity })) ?? [];
-  const bad = report ? [...problems, ...report.in, ...report.out].filter(isBad).length : 0;
-  const level = LEVELS.find((one) => one === report?.level || problems.some((it) => it.level === one));
+  const bad = report ? [...report.problems, ...report.in, ...report.out].filter(isBad).length : 0;
   document.title = isAnswering.value
     ? `${bad === 0 ? '' : `(${bad}) `}Leadtap status`
     : 'No answer: Leadtap status';
@@ -36,7 +34,9 @@ export function StatusPage({ report: { value: report }, isAnswering }: StatusPag
       </header>
       <main class="tab-status">
         <div class={isAnswering.value ? 'overview' : 'overview not-current'}>
-          <Sentence {...(isAnswering.value ? { level, text: report?.message ?? '' } : NO_ANSWER)} />
+          <Sentence
+            {...(isAnswering.value ? { level: report?.level, text: report?.message ?? '' } : NO_ANSWER)}
+          />
           {report && <Facts report={report} />}
         </div>
       </main>
@@ -55,8 +55,8 @@ function Facts({ report }: { readonly report: StatusJson }): JSX.Element {
     <>
       <PlainRows
         title="Problems"
-        rows={problems.map(({ kind, severity, docs, message, fix }) => ({
-          ...{ id: kind, level: severity, label: kind, href: docs.slice(1), message, fix, isOpen: true },
+        rows={problems.map(({ kind, level, docs, message, fix }) => ({
+          ...{ id: kind, level, label: kind, href: docs.slice(1), message, fix, isOpen: true },
         }))}
       />
       <ConnectionLists {...report} render={renderRow} />

@@ -30,11 +30,11 @@ export function registerDoctor(program: Command, context: CommandContext): void 
     options: { '--json': 'print { ok, checks: [{ check, state, detail, fix }] }' },
     help: `
 doctor only reads: it creates, migrates and changes nothing. You can run it while the service runs.
-The exit code is 1 if an error keeps Leadtap from working or a consumer from its leads, and 2 if it is the configuration.
+The exit code is 1 if an error keeps Leadtap from working or leads from getting through, and 2 if it is the configuration.
 
 It checks Node.js, the configuration, the data folder, the database and its schema, the signing key, the identity provider,
-the clock, and both ports. Then it has the problems of the status page, with the same names: whether every lead was picked up,
-who has stopped polling, and so on. What only the running service knows, it asks at LEADTAP_METRICS_ADDRESS.
+the clock, and both ports. Then it has what the status page has: problems, the sentence over all connections, and what is red
+or amber. What only the running service knows, it asks at LEADTAP_METRICS_ADDRESS.
 ! is a warning, ✗ an error, ? cannot be said yet.
   SQLite      free disk space, age of the last backup
   PostgreSQL  primary, durable, UTF-8, the isolation level that polls need, encryption, both clocks, and whether other
@@ -79,20 +79,11 @@ async function* runChecks(context: CommandContext): AsyncGenerator<Finding> {
   yield await checkPort(config);
   yield await checkMetricsPort(config, instance);
   if (!database.report) return;
-  // Before it is said of an automation that it has stopped.
-  const service = database.report.problems.some(({ kind }) => OF_POLLS.includes(kind))
-    ? findServiceProblem(config, instance)
-    : undefined;
-  if (service?.reason === 'no service')
-    yield warning(
-      'service',
-      'while none runs, no automation can poll: each seems to have stopped',
-      service.message,
-    );
+  const service = findServiceProblem(config, instance);
+  if (service?.reason === 'no service' && database.report.connections?.rows.length)
+    yield warning('service', 'while none runs, nothing is sent and nothing comes in', service.message);
   yield* toFindings(database.report, serviceUrl(config));
 }
-
-const OF_POLLS: readonly string[] = ['consumers-stale', 'consumers-awaited', 'leads-waiting'];
 
 function toFinding(error: unknown): Finding {
   if (error instanceof Failure) return failed(CONFIGURATION, error.message, ...error.fix);

@@ -1,8 +1,8 @@
 /** What the Leadtap that runs on this machine says of itself. */
+import type { StatusJson } from '@leadtap/contract';
 import { type Config, describeDatabase } from '../config.ts';
 import { createHostCheck } from '../hooks/url.ts';
 import type { Address } from '../ops/listen.ts';
-import type { StatusJson } from '../status/report.ts';
 import type { CommandContext } from './context.ts';
 import { withInvocation } from './invocation.ts';
 import { writeLine } from './output.ts';

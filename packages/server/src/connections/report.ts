@@ -15,7 +15,7 @@ import { pagesOf } from '../lib/pages.ts';
 import { newConnection } from './polls.ts';
 import { type Judgement, judge, lostOf, type Moment } from './rules.ts';
 import { type JudgedRow, levelOf, sentenceOf, sortRows } from './sentence.ts';
-import type { ConnectionFacts, ConnectionStore, MissedReason, TimeSpan } from './store.ts';
+import type { Connection, ConnectionFacts, ConnectionStore, MissedReason, TimeSpan } from './store.ts';
 
 export interface ReportSources {
   readonly connections: ConnectionStore;
@@ -165,13 +165,16 @@ async function readUnassigned(
   }));
 }
 
-/** Beside its name. */
+/** Unknown senders have one row. */
+export const shownName = ({ id, name }: Pick<Connection, 'id' | 'name'>): string =>
+  id === DOOR_ID ? PHRASES.door : name;
+
 function toShared({ facts, judgement }: JudgedRow, moment: Moment) {
   const { connection } = facts;
   const { level, message, fix, action, state, stateSince }: Judgement = judgement;
   return {
     id: connection.id,
-    name: connection.id === DOOR_ID ? PHRASES.door : connection.name,
+    name: shownName(connection),
     userId: connection.userId,
     ...{ level, message, fix, action, state },
     stateSince: toIsoOrNull(stateSince),

@@ -17,7 +17,8 @@ export interface JudgedRow {
   readonly judgement: Judgement;
 }
 
-const LEVELS: readonly ConnectionLevel[] = ['error', 'warning', 'unknown', 'good'];
+/** The worst first. */
+export const LEVELS: readonly ConnectionLevel[] = ['error', 'warning', 'unknown', 'good'];
 const MAX_NAMES = 3;
 /** The sentence has the totals of what is held and lost. */
 const NAMED_IN: readonly string[] = ['key', 'silent', 'unknown-key'];
@@ -37,11 +38,13 @@ export function sortRows(rows: readonly JudgedRow[]): readonly JudgedRow[] {
   return [...rows].sort((a, b) => rankOf(a) - rankOf(b) || nameOf(a).localeCompare(nameOf(b), 'en'));
 }
 
+export const worstOf = (levels: readonly ConnectionLevel[]): ConnectionLevel | undefined =>
+  LEVELS.find((level) => levels.includes(level));
+
 /** The worst of the rows. Without an automation, nothing is known to be good. Figures at the door have no level. */
 export function levelOf(rows: readonly JudgedRow[]): ConnectionLevel {
   const known = rows.filter((row) => !isDoor(row) || row.judgement.level === 'warning');
-  const found: readonly ConnectionLevel[] = known.map(({ judgement }) => judgement.level);
-  const worst = LEVELS.find((level) => found.includes(level));
+  const worst = worstOf(known.map(({ judgement }) => judgement.level));
   return worst === undefined || (worst === 'good' && !rows.some(isAutomation)) ? 'unknown' : worst;
 }
 

@@ -1,4 +1,4 @@
-/** Metrics about webhook events. The diagnosis counts the subscriptions. */
+/** Metrics about webhook events. */
 import { Counter, type Registry } from 'prom-client';
 
 /** Returns what counts an attempt to send an event. */

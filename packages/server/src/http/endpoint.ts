@@ -207,8 +207,7 @@ export function createHandler(
     }
     const level = endpoint?.isQuiet && exchange.status < 400 ? 'debug' : 'info';
     logger?.[level]?.(requestLine(exchange, route), isComplete ? 'request' : CLIENT_DISCONNECTED);
-    const token = exchange.token ?? problem?.parts.token;
-    if (problem && !token)
+    if (problem && !(exchange.token ?? problem.parts.token))
       options.onUnidentified?.(exchange).catch((err: unknown) => {
         exchange.log.error({ err }, 'the sender of a refused request could not be found');
       });
@@ -218,7 +217,6 @@ export function createHandler(
         status: exchange.status,
         requestId: exchange.id,
         path: route,
-        token,
       });
   }
 

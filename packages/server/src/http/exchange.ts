@@ -114,8 +114,6 @@ export interface RefusedRequest {
   readonly requestId: string;
   /** The route, not the path that was sent. */
   readonly path: string;
-  /** Its signature is valid. Absent: there was no such token. */
-  readonly token: VerifiedToken | undefined;
 }
 
 /** A body that no cache may store. */

@@ -10,11 +10,10 @@ import {
   type SqlTask,
 } from '../sql/sql.ts';
 import { firstStep, type ListOrder, NEWEST_FIRST, nextStep, OLDEST_FIRST } from './list-steps.ts';
-import { createRangeCounts } from './range-counts-sql.ts';
 import type { LeadRecord, StoredLead } from './record.ts';
 import { LEAD_COLUMNS, type StoredLeadRow, toStoredLead } from './row.ts';
 import { createLeadSearch } from './search-sql.ts';
-import type { LeadCount, LeadStore } from './store.ts';
+import type { LeadStore } from './store.ts';
 
 /** Of the lead `l` in its company `c`, for SELECT, with `joinNames` in FROM. */
 export const STORED_COLUMNS = [
@@ -97,17 +96,8 @@ function listSql(dialect: Dialect, order: ListOrder, hasLookahead: boolean): str
     ORDER BY page.created_at ${direction}, page.company_id ${direction}`;
 }
 
-const countSql = ({ joinEach }: Dialect): string => {
-  const isInTime = 'l.created_at >= leadtap.from_ms($1) AND l.created_at < leadtap.from_ms($2)';
-  return `
-    SELECT leadtap.to_ms(l.created_at) / 60000 * 60000 AS minute, count(*) AS count FROM leadtap.companies AS c
-      ${joinEach('leads', 'l', `l.company_id = c.id AND ${isInTime}`)}
-     GROUP BY 1 ORDER BY 1`;
-};
-
 const prepareSql = (dialect: Dialect) => ({
   find: findSql(dialect),
-  count: countSql(dialect),
   newest: { all: listSql(dialect, NEWEST_FIRST, false), some: listSql(dialect, NEWEST_FIRST, true) },
   following: { all: listSql(dialect, OLDEST_FIRST, false), some: listSql(dialect, OLDEST_FIRST, true) },
 });
@@ -116,13 +106,12 @@ const prepareSql = (dialect: Dialect) => ({
 export function createLeadLists(
   database: SqlDatabase,
   decode: (row: StoredLeadRow) => LeadRecord,
-): Pick<LeadStore, 'listLeads' | 'findLeads' | 'searchLeads' | 'countLeadsByMinute' | 'countLeadsInRanges'> {
+): Pick<LeadStore, 'listLeads' | 'findLeads' | 'searchLeads'> {
   const { dialect, read } = database;
   const sql = prepareSql(dialect);
   const toLead = (row: StoredLeadRow): StoredLead => toStoredLead(row, decode(row));
   return {
     ...createLeadSearch(database, (leads) => readSql(dialect, leads), toLead),
-    ...createRangeCounts(database),
 
     async findLeads(id, companyId) {
       if (!isStorable(id) || !isStorable(companyId ?? '')) return [];
@@ -148,8 +137,5 @@ export function createLeadLists(
         return leads;
       });
     },
-
-    countLeadsByMinute: (from, until) =>
-      read(() => query<LeadCount>(sql.count, [from, until]), { timeout: 'short' }),
   };
 }

@@ -106,33 +106,6 @@ export interface LeadSearchResult {
   readonly next: number | undefined;
 }
 
-/** The leads of all companies that were created in one minute. */
-export interface LeadCount {
-  /** The start of the minute. */
-  readonly minute: number;
-  readonly count: number;
-}
-
-/** The leads of a company, a branch or a department with `createdAt` after `after` and up to `through`. */
-export interface LeadRange {
-  readonly companyId: string;
-  readonly branchId: string | null;
-  readonly departmentId: string | null;
-  /** Without those of the branches of the company, or of the departments of the branch. */
-  readonly isOnlyHere: boolean;
-  readonly after: number;
-  readonly through: number;
-}
-
-export interface LeadRangeCount {
-  /** Without imported history, which is not delivered. */
-  readonly count: number;
-  /** The `createdAt` of the first of them. */
-  readonly firstAt: number | null;
-  /** Only the newest leads were read: those from here on. Null: all were. */
-  readonly readFrom: number | null;
-}
-
 /** Leads of a database, for the operator. */
 export interface LeadStore {
   writeLeads(leads: readonly LeadInput[], options?: WriteOptions): Promise<WriteOutcome>;
@@ -144,13 +117,6 @@ export interface LeadStore {
   findLeads(id: string, companyId?: string): Promise<readonly StoredLead[]>;
   /** The newest leads of a scope, or those with a text. The signal is aborted when the client disconnects. */
   searchLeads(search: LeadSearchQuery, signal?: AbortSignal): Promise<LeadSearchResult>;
-  /**
-   * Counts the leads with `createdAt` in this time by minute, sorted; minutes without leads are absent. Both bounds are full
-   * minutes; `until` is exclusive. For the status page.
-   */
-  countLeadsByMinute(from: number, until: number): Promise<readonly LeadCount[]>;
-  /** Reads the newest `limit` leads of each range at most. One count for each range, in the same order. */
-  countLeadsInRanges(ranges: readonly LeadRange[], limit: number): Promise<readonly LeadRangeCount[]>;
   /** Erases persons and prunes old leads. */
   readonly removal: LeadRemoval;
 }

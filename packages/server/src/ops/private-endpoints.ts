@@ -1,7 +1,6 @@
 /** The endpoints of the private address: metrics and the operator's page. They need no token, so they must not be public. */
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
-import type { ConnectionsOfAll } from '@leadtap/contract';
 import { statusPageFiles } from '../http/console.ts';
 import { type OpenEndpoint, READ_METHODS } from '../http/endpoint.ts';
 import { type Exchange, type Payload, redirect } from '../http/exchange.ts';
@@ -13,17 +12,11 @@ import type { Metrics } from './metrics.ts';
 export interface PrivatePages {
   readonly metrics: Pick<Metrics, 'registry'>;
   readonly readStatus: () => Promise<StatusReport>;
-  readonly readConnections: () => Promise<ConnectionsOfAll>;
   /** How the person started this program: the page has commands to paste. */
   readonly invocation: string;
 }
 
-export function privateEndpoints({
-  metrics,
-  readStatus,
-  readConnections,
-  invocation,
-}: PrivatePages): OpenEndpoint[] {
+export function privateEndpoints({ metrics, readStatus, invocation }: PrivatePages): OpenEndpoint[] {
   const { registry } = metrics;
   return [
     privateEndpoint('/', (exchange) => redirect(exchange, 'status')),
@@ -31,10 +24,9 @@ export function privateEndpoints({
       payload(exchange, registry.contentType, await registry.metrics()),
     ),
     ...statusPageFiles().map(({ path, answer }) => privateEndpoint(path, answer)),
-    privateEndpoint('/status.json', async (exchange) => {
-      const [status, connections] = await Promise.all([readStatus(), readConnections()]);
-      return payload(exchange, JSON_MEDIA_TYPE, `${toStatusJson(status, connections, invocation)}\n`);
-    }),
+    privateEndpoint('/status.json', async (exchange) =>
+      payload(exchange, JSON_MEDIA_TYPE, `${toStatusJson(await readStatus(), invocation)}\n`),
+    ),
   ];
 }
 

@@ -1,15 +1,16 @@
-/** The metrics that are read from the database: those of the diagnosis, and the figures behind it. */
+/** The metrics that are read from the database: problems of the installation, and the figures of all connections. */
 import { setTimeout } from 'node:timers/promises';
+import { DOOR_ID, UNASSIGNED_ID } from '@leadtap/contract';
 import { Gauge, type Registry } from 'prom-client';
+import type { Report } from '../connections/report.ts';
+import { LEVELS } from '../connections/sentence.ts';
 import { STATUS_TIMEOUTS, type StatusTimeouts } from '../status/read-status.ts';
 import type { StatusReport } from '../status/report.ts';
-import { RULES } from '../status/rules.ts';
+import { isUnread, RULES } from '../status/rules.ts';
 
 export interface StatusMetricsOptions {
   /** Reads once for all calls that are made meanwhile. */
   readonly readStatus: () => Promise<StatusReport>;
-  readonly hasConsumers: boolean;
-  readonly hasHooks: boolean;
   readonly timeouts?: StatusTimeouts | undefined;
 }
 
@@ -45,13 +46,15 @@ export function addStatusMetrics(registry: Registry, options: StatusMetricsOptio
 
   gauge(
     'leadtap_problem',
-    'Whether the diagnosis finds this problem: 1 or 0, for each rule and level. The status page has its sentence and what to do.',
+    'Whether the installation has this problem: 1 or 0, for each rule and level. The status page has its sentence and what to do.',
     ['name', 'level'],
     (metric, report) => {
-      for (const { name, levels } of RULES)
-        for (const level of levels) {
-          const isFound = report?.problems.some(({ kind, severity }) => kind === name && severity === level);
-          metric.set({ name, level }, isFound === undefined ? Number.NaN : Number(isFound));
+      for (const rule of RULES)
+        for (const level of rule.levels) {
+          const { name } = rule;
+          const isKnown = report !== undefined && !isUnread(rule, report);
+          const isFound = report?.problems.some((one) => one.kind === name && one.level === level);
+          metric.set({ name, level }, isKnown ? Number(isFound) : Number.NaN);
         }
     },
   );
@@ -61,36 +64,63 @@ export function addStatusMetrics(registry: Registry, options: StatusMetricsOptio
     [],
     (metric, report) => metric.set(report?.database.stampsAheadSeconds ?? Number.NaN),
   );
-  if (options.hasHooks)
-    gauge(
-      'leadtap_hooks',
-      'Webhook subscriptions. failing: the last request was not accepted. disabled: no event was for 3 days, or leads were answered with 410. The same on every instance.',
-      ['state'],
-      (metric, report) => {
-        for (const state of ['active', 'failing', 'disabled'] as const)
-          metric.set({ state }, report?.hooks?.[state] ?? Number.NaN);
-      },
-    );
-  if (!options.hasConsumers) return;
   gauge(
-    'leadtap_consumers',
-    'Tokens that poll, and webhook subscriptions that send leads. stale: has not polled for 1.5 times its usual interval, or for LEADTAP_SILENT_AFTER, or is disabled. The same on every instance.',
-    ['state'],
+    'leadtap_connections',
+    'Rows of the list of connections, by direction (in: they send leads, out: leads go to them) and level. The same on every instance.',
+    ['direction', 'level'],
     (metric, report) => {
-      for (const state of ['active', 'stale'] as const)
-        metric.set({ state }, report?.consumers?.[state] ?? Number.NaN);
+      for (const direction of ['in', 'out'] as const)
+        for (const level of LEVELS) {
+          const rows = report?.connections?.[direction];
+          const count = rows?.filter((row) => row.level === level).length;
+          metric.set({ direction, level }, count ?? Number.NaN);
+        }
     },
   );
-  gauge(
-    'leadtap_leads_unseen',
-    'Leads of the last 30 days that no automation may see. At most 1,000 of each place. The same on every instance.',
-    [],
-    (metric, report) => metric.set(report?.consumers?.coverage?.unseen ?? Number.NaN),
-  );
-  gauge(
-    'leadtap_longest_lead_wait_seconds',
-    'How long the oldest lead that an active or stale consumer has not got has been waiting. The same on every instance.',
-    [],
-    (metric, report) => metric.set(report?.consumers?.longestWaitSeconds ?? Number.NaN),
-  );
+  for (const [name, help, read] of FIGURES)
+    gauge(name, `${help} The same on every instance.`, [], (metric, report) =>
+      metric.set(report?.connections ? read(report.connections, Date.parse(report.generatedAt)) : Number.NaN),
+    );
 }
+
+const sum = (counts: readonly number[]): number => counts.reduce((all, count) => all + count, 0);
+const automations = ({ out }: Report) => out.filter(({ id }) => id !== UNASSIGNED_ID);
+const senders = ({ in: ins }: Report) => ins.filter(({ id }) => id !== DOOR_ID);
+
+const FIGURES: readonly (readonly [string, string, (connections: Report, now: number) => number])[] = [
+  [
+    'leadtap_leads_waiting',
+    'Leads that wait for a connection, once for each of them.',
+    (report) => sum(automations(report).map(({ waiting }) => waiting)),
+  ],
+  [
+    'leadtap_leads_missed',
+    'Leads that a connection missed, once for each of them, until they are sent or marked as handled.',
+    (report) => sum(automations(report).map(({ missed }) => missed)),
+  ],
+  [
+    'leadtap_leads_unassigned',
+    'Leads that no automation gets, until they are sent or marked as handled.',
+    ({ out }) => sum(out.map(({ id, waiting }) => (id === UNASSIGNED_ID ? waiting : 0))),
+  ],
+  [
+    'leadtap_requests_held',
+    'Refused requests that are kept until they are accepted or deleted.',
+    (report) => sum(senders(report).map(({ held }) => held)),
+  ],
+  [
+    'leadtap_requests_lost',
+    'Refused requests of known senders that are not kept, until they are marked as handled.',
+    (report) => sum(senders(report).map(({ lost }) => lost)),
+  ],
+  [
+    'leadtap_longest_lead_wait_seconds',
+    'How long the oldest lead that waits for a connection has been waiting.',
+    (report, now) =>
+      automations(report).reduce(
+        (longest, { waitingSince }) =>
+          waitingSince === null ? longest : Math.max(longest, (now - Date.parse(waitingSince)) / 1000),
+        0,
+      ),
+  ],
+];

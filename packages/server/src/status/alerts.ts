@@ -1,23 +1,18 @@
-/** Messages to `LEADTAP_ALERT_URL`: one when a subject, such as a consumer, gets a problem of the diagnosis, and one when that ends. */
+/** Messages to `LEADTAP_ALERT_URL`: when a connection or the installation gets red or amber, and when that ends. */
+import type { StatusProblem } from '@leadtap/contract';
+import { shownName } from '../connections/report.ts';
+import { inSentence } from '../connections/rules.ts';
 import type { Clock } from '../lib/clock.ts';
 import { formatDuration } from '../lib/formats.ts';
-import {
-  CONSUMER_PROBLEMS,
-  type ConsumerProblem,
-  type ConsumerStatus,
-  SENDER_PROBLEMS,
-  type StatusProblem,
-  type StatusReport,
-} from './report.ts';
-import { RULES, type Rule } from './rules.ts';
-import { countOf } from './sentences.ts';
+import type { StatusReport } from './report.ts';
+import { isUnread, RULES } from './rules.ts';
+import { withCommands } from './status-json.ts';
 
 const CHECK_MS = 60_000;
 /** The begins of a subject that come and go are sent once in this time. */
 const REPEAT_MS = 3_600_000;
-/** More are not remembered: their rule is the subject. */
-const MAX_SUBJECTS = 1000;
-const MAX_NAMES = 5;
+/** Of one message. */
+const MAX_SUBJECTS = 5;
 
 const TEAMS_HOST = /\.(?:webhook\.office\.com|logic\.azure\.com|powerplatform\.com)$/;
 const SLACK_HOSTS = ['hooks.slack.com', 'hooks.slack-gov.com', 'chat.googleapis.com'];
@@ -82,22 +77,25 @@ export function sendAlert(target: AlertTarget, text: string): Promise<Outcome> {
 
 export interface AlertOptions extends AlertTarget {
   readonly readStatus: () => Promise<StatusReport>;
+  /** Undefined: the last one was accepted. */
+  readonly onOutcome: (failure: string | undefined) => void;
+  /** How the person started this program. */
+  readonly invocation: string;
   readonly clock: Clock;
   readonly log: { warn(details: object, message: string): void };
 }
 
-/** A problem of one subject, or of none. */
-interface Alert {
-  readonly kind: StatusProblem['kind'];
-  /** Of its subject. Empty: the rule itself. */
+/** A connection, or a problem of the installation. */
+interface Subject {
   readonly key: string;
-  readonly name: string;
-  readonly severity: StatusProblem['severity'];
+  /** Undefined: of the installation. */
+  readonly name?: string | undefined;
+  readonly level: 'error' | 'warning';
   readonly message: string;
-  readonly fix: string;
+  readonly fix: string | null;
 }
 
-interface SentAlert extends Pick<Alert, 'kind' | 'key' | 'name' | 'severity'> {
+interface OpenSubject extends Pick<Subject, 'key' | 'name' | 'level'> {
   readonly at: number;
 }
 
@@ -105,8 +103,8 @@ interface SentAlert extends Pick<Alert, 'kind' | 'key' | 'name' | 'severity'> {
 export class Alerts {
   readonly #options: AlertOptions;
   /** Those of which the begin was accepted and the end was not. */
-  readonly #open = new Map<string, SentAlert>();
-  /** When the last begin of a subject and a severity was accepted, of the last hour. */
+  readonly #open = new Map<string, OpenSubject>();
+  /** When the last begin of a subject and a level was accepted, of the last hour. */
   readonly #lastSent = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
@@ -139,131 +137,97 @@ export class Alerts {
     const now = this.#options.clock();
     // A clock that was set back must not keep a problem from being sent.
     for (const [key, at] of this.#lastSent) if (now < at || now - at >= REPEAT_MS) this.#lastSent.delete(key);
-    for (const rule of RULES) {
-      const problem = report.problems.find(({ kind }) => kind === rule.name);
-      const alerts = problem && problem.severity !== 'unknown' ? this.#alertsOf(problem) : [];
-      await this.#sendEnds(rule, alerts, report, now);
-      if (problem) await this.#sendBegins(problem, alerts, now);
+    const subjects = new Map(subjectsOf(report).map((one) => [one.key, one]));
+    await this.#sendEnds(subjects, report, now);
+    await this.#sendBegins([...subjects.values()], now);
+    for (const open of this.#open.values()) {
+      const level = subjects.get(open.key)?.level ?? open.level;
+      this.#open.set(open.key, { ...open, level });
     }
   }
 
-  /** Those of one rule and severity that begin in the same check are one message. */
-  async #sendBegins(problem: StatusProblem, alerts: readonly Alert[], now: number): Promise<void> {
-    const begun = alerts.filter((alert) => this.#hasBegun(alert));
-    for (const severity of ['error', 'warning'] as const) {
-      const [first, ...others] = begun.filter((alert) => alert.severity === severity);
-      if (!first || !(await this.#send(toBegin(problem, first, others)))) continue;
-      for (const { kind, key, name } of [first, ...others]) {
-        this.#open.set(keyOf(kind, key), { kind, key, name, severity, at: now });
-        this.#lastSent.set(limitKeyOf({ kind, key, severity }), now);
-      }
+  /** Those that begin in the same check are one message. */
+  async #sendBegins(subjects: readonly Subject[], now: number): Promise<void> {
+    const begun = subjects.filter((one) => this.#hasBegun(one));
+    if (begun.length === 0 || !(await this.#send(listUpTo(begun.map(toBegin), begun)))) return;
+    for (const { key, name, level } of begun) {
+      this.#open.set(key, { key, name, level, at: now });
+      this.#lastSent.set(`${level} ${key}`, now);
     }
-  }
-
-  /** The rule itself is the subject if it has none, or if there are more than are listed or remembered. */
-  #alertsOf(problem: StatusProblem): Alert[] {
-    const { kind, severity, message, fix, subjects, hasMoreSubjects = false } = problem;
-    const all = (subjects ?? []).map((subject) => ({ kind, ...subject }));
-    const isOpen = ({ key }: Pick<Alert, 'key'>): boolean => this.#open.has(keyOf(kind, key));
-    const isFull = this.#open.size + all.filter((alert) => !isOpen(alert)).length > MAX_SUBJECTS;
-    const known = isFull ? all.filter(isOpen) : all;
-    if (subjects && known.length === all.length && !hasMoreSubjects) return known;
-    return [{ ...{ kind, key: '', name: '' }, severity, message, fix }, ...known];
   }
 
   /** Not while it is open, unless it was a warning and is an error now. */
-  #hasBegun(alert: Alert): boolean {
-    const open = this.#open.get(keyOf(alert.kind, alert.key));
-    if (open && (open.severity === 'error' || alert.severity === 'warning')) return false;
-    return alert.severity !== 'unknown' && !this.#lastSent.has(limitKeyOf(alert));
+  #hasBegun({ key, level }: Subject): boolean {
+    const open = this.#open.get(key);
+    if (open && (open.level === 'error' || level === 'warning')) return false;
+    return !this.#lastSent.has(`${level} ${key}`);
   }
 
-  async #sendEnds(rule: Rule, alerts: readonly Alert[], report: StatusReport, now: number) {
-    if (!isKnown(rule.name, report)) return;
-    const remaining = new Set(alerts.map(({ key }) => key));
-    const isRemaining = (key: string): boolean => remaining.has(key) || (key !== '' && remaining.has(''));
-    const ended = new Map<string, SentAlert[]>();
-    for (const open of this.#open.values()) {
-      if (open.kind !== rule.name || isRemaining(open.key)) continue;
-      const reason = endReasonOf(open, rule, report);
-      if (open.key === '' && alerts.length > 0) this.#open.delete(keyOf(open.kind, ''));
-      else if (reason !== undefined) ended.set(reason, [...(ended.get(reason) ?? []), open]);
-    }
-    for (const [reason, alerts] of ended)
-      if (await this.#send(toEnd(reason, alerts, now)))
-        for (const { kind, key } of alerts) this.#open.delete(keyOf(kind, key));
+  async #sendEnds(subjects: ReadonlyMap<string, Subject>, report: StatusReport, now: number): Promise<void> {
+    const ended = [...this.#open.values()].filter(({ key }) => !subjects.has(key) && isRead(key, report));
+    const texts = ended.map((one) => toEnd(one, report, now));
+    if (ended.length === 0 || !(await this.#send(listUpTo(texts, ended)))) return;
+    for (const { key } of ended) this.#open.delete(key);
   }
 
   async #send(text: string): Promise<boolean> {
-    const { log, alertUrl } = this.#options;
-    const outcome = await sendAlert(this.#options, text);
-    if (outcome === 'aborted' || outcome.kind === 'accepted') return outcome !== 'aborted';
+    const { log, alertUrl, invocation, onOutcome } = this.#options;
+    const outcome = await sendAlert(this.#options, withCommands(text, invocation));
+    if (outcome === 'aborted') return false;
     const { kind, status } = outcome;
-    log.warn({ host: new URL(alertUrl).host, outcome: kind, status }, 'an alert was not accepted');
-    return false;
+    const isAccepted = kind === 'accepted';
+    onOutcome(isAccepted ? undefined : `${status ?? FAILURES[kind] ?? kind}`);
+    if (!isAccepted)
+      log.warn({ host: new URL(alertUrl).host, outcome: kind, status }, 'an alert was not accepted');
+    return isAccepted;
   }
 }
 
-const keyOf = (kind: StatusProblem['kind'], subject: string): string => `${kind}\0${subject}`;
+const FAILURES: Readonly<Record<string, string>> = { timeout: 'no answer in time' };
 
-/** A consumer that changes from one problem to another is one subject. */
-const limitKeyOf = ({ kind, key, severity }: Pick<Alert, 'kind' | 'key' | 'severity'>): string =>
-  `${severity}\0${key === '' ? kind : `\0${key}`}`;
+/** No alert says that alerts do not get out. */
+const isAlerted = ({ kind }: StatusProblem): boolean => kind !== 'alerts-failing';
 
-function toBegin(problem: StatusProblem, first: Alert, others: readonly Alert[]): string {
-  if (first.key === '') return `${problem.severity}: ${problem.message}\n${problem.fix}`;
-  const more = others.length;
-  const names = others.map(({ name }) => name);
-  const same = `${countOf(more, 'more has', 'more have')} the same problem: ${listUpTo(MAX_NAMES - 1, names)}.`;
-  return `${first.severity}: ${first.message}${more === 0 ? '' : ` ${same}`}\n${first.fix}`;
+const isBad = (level: string): level is Subject['level'] => level === 'error' || level === 'warning';
+
+/** The worst first. */
+function subjectsOf({ problems, connections }: StatusReport): readonly Subject[] {
+  const all = [
+    ...problems.filter(isAlerted).map(({ kind, ...problem }) => ({ key: kind, ...problem })),
+    ...(connections?.rows ?? []).map((row) => ({ key: keyOf(row), name: nameOf(row), ...row.judgement })),
+  ];
+  const bad = all.flatMap(({ level, ...one }): Subject[] => (isBad(level) ? [{ ...one, level }] : []));
+  return [...bad.filter(({ level }) => level === 'error'), ...bad.filter(({ level }) => level === 'warning')];
 }
 
-function toEnd(reason: string, [first, ...others]: readonly SentAlert[], now: number): string {
-  if (!first || first.key === '')
-    return `ended after ${formatDuration((now - (first?.at ?? now)) / 1000)}: ${reason}.`;
-  if (others.length === 0)
-    return `ended after ${formatDuration((now - first.at) / 1000)}: ${first.name} ${reason}.`;
-  const names = [first, ...others].map(({ name }) => name);
-  return `ended: ${listUpTo(MAX_NAMES, names)}: each ${reason}.`;
-}
+type Row = NonNullable<StatusReport['connections']>['rows'][number];
 
-const listUpTo = (max: number, names: readonly string[]): string => {
-  const others = names.length - max;
-  return others > 0 ? `${names.slice(0, max).join(', ')} and ${others} more` : names.join(', ');
-};
+/** Leads that no automation gets are a row of each company. Problems have no colon in their names. */
+const keyOf = ({ facts: { connection } }: Row): string => `${connection.companyId}:${connection.id}`;
+const nameOf = ({ facts: { connection } }: Row): string => inSentence(shownName(connection));
 
-/** Undefined: it has not ended, because leads wait, or the subject has another problem instead. */
-function endReasonOf({ key }: SentAlert, rule: Rule, { consumers }: StatusReport): string | undefined {
-  if (key === '') return rule.title;
-  const consumer = consumers?.listed.find((one) => one.key === key);
-  const reason = rule.ended ?? `no longer has this problem: ${rule.title}`;
-  if (!consumer) return isConsumerProblem(rule.name) ? 'was revoked, removed or forgotten' : reason;
-  if (hasLeadsWaiting(consumer)) return undefined;
-  return consumer.state === 'inactive' ? 'is no longer in use, and no lead waits for it' : reason;
-}
-
-const isConsumerProblem = (kind: StatusProblem['kind']): boolean =>
-  CONSUMER_PROBLEMS.some((problem) => problem === kind);
-
-/** With these, the consumer gets its leads. */
-const HARMLESS: readonly ConsumerProblem[] = ['leads-skipped', 'tokens-expiring'];
-
-/** Leads that came after its last poll do not count: it has polled as it should. */
-function hasLeadsWaiting({ problems, pendingSince, lastPollAt, isStuck, hook }: ConsumerStatus): boolean {
-  if (isStuck || problems.some((problem) => !HARMLESS.includes(problem))) return true;
-  const lastAt = lastPollAt ?? (hook?.isAccepted ? hook.lastEventAt : null);
-  return pendingSince !== null && (lastAt === null || pendingSince <= lastAt);
-}
-
-const PARTS: readonly (readonly [keyof Pick<StatusReport, 'hooks' | 'senders'>, readonly string[]])[] = [
-  ['hooks', ['hooks-disabled', 'hooks-failing']],
-  ['senders', SENDER_PROBLEMS],
-];
+const ruleOf = (key: string) => RULES.find(({ name }) => name === key);
 
 /** What could not be read has not ended. */
-const isKnown = (kind: StatusProblem['kind'], report: StatusReport): boolean =>
-  report.database.reachable &&
-  (kind !== 'leads-unseen' || report.consumers?.coverage != null) &&
-  (kind === 'database-unreachable' ||
-    (report.consumers !== null &&
-      PARTS.every(([part, kinds]) => report[part] !== null || !kinds.includes(kind))));
+function isRead(key: string, report: StatusReport): boolean {
+  const rule = ruleOf(key);
+  return rule ? !isUnread(rule, report) : report.connections !== null;
+}
+
+const toBegin = ({ level, name, message, fix }: Subject): string =>
+  `${level}: ${name === undefined ? '' : `${name}: `}${message}${fix === null ? '' : `\n${fix}`}`;
+
+/** With what is said of it now. */
+function toEnd({ key, name, at }: OpenSubject, { connections }: StatusReport, now: number): string {
+  const message = connections?.rows.find((row) => keyOf(row) === key)?.judgement.message;
+  const text = ruleOf(key)?.title ?? `${name}${message === undefined ? '' : `: ${message}`}`;
+  return `ended after ${formatDuration((now - at) / 1000)}: ${text}.`;
+}
+
+function listUpTo(texts: readonly string[], subjects: readonly Pick<Subject, 'key' | 'name'>[]): string {
+  const others = subjects.slice(MAX_SUBJECTS).map(({ key, name }) => name ?? key);
+  const names = others.slice(0, MAX_SUBJECTS).join(', ');
+  const more = others.length > MAX_SUBJECTS ? `${names} …` : names;
+  const last = others.length === 0 ? [] : [`${others.length} more on the status page: ${more}`];
+  return [...texts.slice(0, MAX_SUBJECTS), ...last].join('\n');
+}

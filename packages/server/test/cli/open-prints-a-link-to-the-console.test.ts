@@ -101,5 +101,5 @@ test('the token works, and neither it nor its end is a consumer or a problem', a
     statuses.push((await fetch(`${address}automation/new-leads?since=2020-01-01`, { headers })).status);
   }
   expect(statuses).toEqual([200, 401]);
-  expect(await readStatus(service)).toMatchObject({ problems: [], consumers: { active: 0, listed: [] } });
+  expect(await readStatus(service)).toMatchObject({ problems: [], out: [] });
 });

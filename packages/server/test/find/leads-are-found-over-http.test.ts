@@ -109,13 +109,13 @@ describe('leads are found', () => {
     expect((await find(shared(), 'boss', { q: ` ${'a'.repeat(MAX_SEARCH_LENGTH)} ` })).status).toBe(200);
   });
 
-  it('it is no poll of a consumer', async () => {
+  it('it is no poll of a connection', async () => {
     const test = await startService();
     await test.add({ id: 'a' });
     await find(test, 'boss');
-    await test.service.recorder?.flush();
+    await test.service.connections.flush();
     expect(await (await fetch(test.statusUrl.replace(/\/status$/, '/status.json'))).json()).toMatchObject({
-      consumers: { listed: [] },
+      out: [],
     });
   });
 });

@@ -39,7 +39,7 @@ it('the log of serve, doctor, the status page and the console, until there is a 
       doctor: checks
         .filter(({ check }) => check === 'no-company')
         .map(({ state, detail, fix: [fix] }) => [state, `${detail} ${fix}`]),
-      status: status.problems.map(({ severity, message, fix }) => [severity, `${message} ${fix}`]),
+      status: status.problems.map(({ level, message, fix }) => [level, `${message} ${fix}`]),
       ready: await (await fetch(`${url}/readyz`, CLOSE)).json(),
     };
   };

@@ -189,6 +189,8 @@ describe('metrics', () => {
     await service.poll('boss');
     const names = [...(await scrape(service)).keys()].filter((name) => name.startsWith('leadtap_'));
     const labels = names.flatMap((name) => [...name.matchAll(/([a-z_]+)="/g)].map(([, label]) => label));
-    expect([...new Set(labels)].sort()).toEqual(['le', 'level', 'name', 'resource', 'state', 'status']);
+    expect([...new Set(labels)].sort()).toEqual([
+      ...['direction', 'le', 'level', 'name', 'resource', 'status'],
+    ]);
   });
 });

@@ -1,67 +1,29 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
-import { ConsumersReader } from '../../src/status/consumers.ts';
+import type { ReportSources } from '../../src/connections/report.ts';
 import { InstanceMemory } from '../../src/status/instance.ts';
-import { createStatusReader, type StatusSources } from '../../src/status/read-status.ts';
+import { createStatusReader, type StatusSources, spaceReads } from '../../src/status/read-status.ts';
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
 afterEach(() => void vi.useRealTimers());
 
 const never = () => new Promise<never>(() => undefined);
 const status = async () => ({ engine: 'Test 1', latestStamp: 0, now: Date.UTC(2026, 2, 2, 9, 30) });
-
-const HOOKS: Pick<StatusSources, 'hooks' | 'hookHosts'> = {
-  hooks: {
-    ...{ now: never, subscribe: never, remove: never, list: async () => [], find: never, rename: never },
-    ...{ claim: never, settle: never, prune: never, hasHooks: never },
-    ...{ readLead: never, takePending: never },
-    countByState: async () => ({ active: 0, failing: 0, disabled: 0 }),
-  },
-  hookHosts: [],
-};
-const CONSUMERS = {
-  ...{
-    record: never,
-    findPending: never,
-    findMissed: never,
-    ...{ listEnded: async () => [], findReceivers: never, findReceivedHistory: never },
-    forget: never,
-    prune: never,
-    recordDowntime: never,
-    recordStop: never,
-    recordPause: never,
-    listDowntimes: async () => [],
-  },
-  list: async () => [],
-};
-const STORE: StatusSources['store'] = {
-  ...{ status, consumers: CONSUMERS, findToken: never },
-  senders: { record: never, list: async () => [], clearUnkept: never, prune: never },
-  refusedLeads: {
-    ...{
-      record: never,
-      isEmpty: never,
-      removeAccepted: never,
-      prune: never,
-      list: never,
-      find: never,
-      remove: never,
-    },
-    summarize: async () => [],
-  },
-  ...{ countLeadsByMinute: never, readSize: async () => 0, countLeadsInRanges: never, findUser: never },
-  organisation: { readCompanies: never, readCompany: never, readCompanyNames: never, readUsers: never },
-};
+/** What is not asked is missing. */
+const partOf = <T>(part: Partial<T>): T => part as T;
 
 function start(store: Partial<StatusSources['store']>) {
   const clock = manualClock();
   const errors: string[] = [];
+  const connections = partOf<ReportSources['connections']>({ listDeadTimes: never });
   const readStatus = createStatusReader({
-    ...{ clock, version: '0.0.0', databaseAddress: 'test', invocation: 'leadtap' },
-    store: { ...STORE, ...store },
-    ...{ isRecording: true, hasIntake: true, ...HOOKS },
-    instance: new InstanceMemory(clock),
+    ...{ version: '0.0.0', databaseAddress: 'test', hookHosts: [], instance: new InstanceMemory(clock) },
+    reports: partOf<ReportSources>({ connections, clock }),
+    store: {
+      ...{ status, readSize: async () => 0 },
+      organisation: partOf<StatusSources['store']['organisation']>({ readCompanyNames: async () => [] }),
+      ...store,
+    },
     log: { error: (_details, message) => void errors.push(message) },
   });
   return { readStatus, errors };
@@ -78,34 +40,35 @@ it('a database that does not answer is unreachable after 3 seconds', async () =>
   expect(errors).toEqual(['the state of the database could not be read for the status page']);
 });
 
-it('consumers that take too long are missing, and the rest is there', async () => {
-  const { readStatus, errors } = start({ consumers: { ...CONSUMERS, list: never } });
+it('connections that take too long are missing, and the rest is there', async () => {
+  const { readStatus, errors } = start({});
   const reading = readStatus();
-  // The rest is read in turns of the event loop.
-  for (let turn = 0; turn < 20; turn += 1) await nextTurn();
   await vi.advanceTimersByTimeAsync(3000);
   const report = await reading;
-  expect(report).toMatchObject({ consumers: null, database: { reachable: true, engine: 'Test 1' } });
-  expect(report.problems.map(({ kind }) => kind)).toEqual(['consumers-unknown']);
-  expect(errors).toEqual(['the consumers could not be read for the status page']);
+  expect(report).toMatchObject({ connections: null, level: 'error', database: { engine: 'Test 1' } });
+  expect(report.problems.map(({ kind }) => kind)).toEqual(['connections-unknown', 'no-company']);
+  expect(errors).toEqual(['the connections could not be read for the status page']);
 });
 
-it('after a slow read of the consumers, the next one is made only after ten times as long', async () => {
-  vi.useFakeTimers({ toFake: ['performance'] });
-  const list = vi.fn(async ({ areRevoked = false }: { areRevoked?: boolean }) => {
-    if (!areRevoked) vi.advanceTimersByTime(300);
-    return [];
+it('after a slow read, the next one is made only after ten times as long', async () => {
+  const read = vi.fn(async () => {
+    vi.advanceTimersByTime(300);
+    return {};
   });
-  const countReads = () => list.mock.calls.filter(([{ areRevoked }]) => !areRevoked).length;
-  const reader = new ConsumersReader({
-    sources: { ...HOOKS, consumers: { ...CONSUMERS, list } },
-    ...{ clock: manualClock(), slowReadMs: 250 },
-  });
-  const first = await reader.read();
+  const readSpaced = spaceReads(read, 250);
+  const first = await readSpaced();
   vi.advanceTimersByTime(2999);
-  expect(await reader.read()).toBe(first);
-  expect(countReads()).toBe(1);
+  expect(await readSpaced()).toBe(first);
+  expect(read).toHaveBeenCalledTimes(1);
   vi.advanceTimersByTime(1);
-  await reader.read();
-  expect(countReads()).toBe(2);
+  expect(await readSpaced()).not.toBe(first);
+});
+
+it('while a read hangs, the result before is returned', async () => {
+  const read = vi.fn<() => Promise<object>>(never).mockResolvedValueOnce({});
+  const readSpaced = spaceReads(read, 250);
+  const first = await readSpaced();
+  void readSpaced();
+  expect(await readSpaced()).toBe(first);
+  expect(read).toHaveBeenCalledTimes(2);
 });

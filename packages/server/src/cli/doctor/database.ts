@@ -1,11 +1,12 @@
 /** Checks the database without creating or migrating it. */
 import { access, constants, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import type { StatusJson } from '@leadtap/contract';
 import { type Config, describeDatabase } from '../../config.ts';
 import { nearestExisting } from '../../lib/nearest-existing.ts';
 import { reasonOf } from '../../lib/system-error.ts';
 import { engineOf } from '../../open-store.ts';
-import type { StatusJson, StatusReport } from '../../status/report.ts';
+import type { StatusReport } from '../../status/report.ts';
 import type { ServerFacts } from '../../store/store.ts';
 import type { CommandContext } from '../context.ts';
 import { asFailure, Failure } from '../failure.ts';

@@ -1,25 +1,26 @@
-/** The diagnosis of the status page, evaluated from the database, with what only a running instance knows. */
+/** What the status page says, read from the database, with what only a running instance knows. */
+import type { StatusJson } from '@leadtap/contract';
 import { type Config, describeDatabase, hookHostsOf } from '../../config.ts';
+import { shownName } from '../../connections/report.ts';
+import { inSentence } from '../../connections/rules.ts';
 import { VERSION } from '../../lib/version.ts';
 import { COMMAND_TIMEOUTS, engineOf, openStore } from '../../open-store.ts';
 import { InstanceMemory } from '../../status/instance.ts';
 import { createStatusReader, STATUS_TIMEOUTS, type StatusTimeouts } from '../../status/read-status.ts';
-import type { StatusJson, StatusReport } from '../../status/report.ts';
-import { type CommandContext, hooksOf } from '../context.ts';
-import { type Finding, ok } from './finding.ts';
+import type { StatusReport } from '../../status/report.ts';
+import { reportSourcesOf } from '../connections.ts';
+import type { CommandContext } from '../context.ts';
+import type { Finding } from './finding.ts';
 
 /** A command has time. */
 const TIMEOUTS: StatusTimeouts = { ...STATUS_TIMEOUTS, readMs: 30_000, slowReadMs: 30_000 };
-
-/** Commands are given as `leadtap …`: the caller replaces it. */
-const invocation = 'leadtap';
 
 export async function readReport(
   config: Config,
   { clock, signal }: CommandContext,
   instance: StatusJson | undefined,
 ): Promise<StatusReport> {
-  const { database, silentAfterMs: staleAfterMs } = config;
+  const { database } = config;
   const { file, backupTimes } = engineOf(database);
   const opening = { clock, signal, timeouts: COMMAND_TIMEOUTS };
   const store = await openStore({ ...config, autoMigrate: false }, opening);
@@ -31,15 +32,13 @@ export async function readReport(
   };
   try {
     const report = await createStatusReader({
-      ...{ clock, version: VERSION, store, invocation, staleAfterMs, log, timeouts: TIMEOUTS },
+      ...{ version: VERSION, store, log, timeouts: TIMEOUTS },
+      reports: await reportSourcesOf(store, config, { clock }),
       databaseAddress: describeDatabase(database),
       databaseFile: file,
       readLastBackup: backupTimes?.readLast,
       instance: new InstanceMemory(clock),
-      hooks: await hooksOf(store, config),
       hookHosts: hookHostsOf(config),
-      isRecording: config.consumers,
-      hasIntake: config.intake,
       known: instance && factsOf(instance),
     })();
     if (!report.database.reachable && instance?.database.reachable !== false) throw cause;
@@ -57,13 +56,23 @@ const factsOf = (instance: StatusJson) => ({
   refusals: instance.refusals,
   errors: instance.errors,
   untrustedProxy: instance.untrustedProxy,
+  alertFailure: instance.alertFailure,
 });
 
-const STATES = { error: 'failed', warning: 'warning', unknown: 'unknown' } as const;
+const STATES = { error: 'failed', warning: 'warning', unknown: 'unknown', good: 'ok' } as const;
 
-export function* toFindings({ problems, good, note }: StatusReport, baseUrl: string): Generator<Finding> {
-  const sentence = good ?? note;
-  if (sentence !== null) yield ok('delivery', sentence);
-  for (const { kind, severity, message, fix, docs } of problems)
-    yield { check: kind, state: STATES[severity], detail: message, fix: [fix, `See ${baseUrl}${docs}`] };
+/** The problems of the installation, the sentence, and the red and amber rows. */
+export function* toFindings({ problems, connections }: StatusReport, baseUrl: string): Generator<Finding> {
+  for (const { kind, level, message, fix, docs } of problems)
+    yield { check: kind, state: STATES[level], detail: message, fix: [fix, `See ${baseUrl}${docs}`] };
+  if (!connections) return;
+  const { level, message } = connections;
+  const fix = level === 'good' ? [] : ['`leadtap connections` lists all of them.'];
+  yield { check: 'connections', state: STATES[level], detail: message, fix };
+  for (const { facts, judgement } of connections.rows) {
+    const { level, message, fix } = judgement;
+    if (level !== 'error' && level !== 'warning') continue;
+    const check = `connection ${inSentence(shownName(facts.connection))}`;
+    yield { check, state: STATES[level], detail: message, fix: fix === null ? [] : [fix] };
+  }
 }

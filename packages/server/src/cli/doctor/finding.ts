@@ -1,6 +1,6 @@
 import { type Style, styled } from '../output.ts';
 
-/** The result of one check. `failed` keeps Leadtap or a consumer from working, `warning` does not; `unknown` cannot be said yet. */
+/** The result of one check. `failed` keeps Leadtap or leads from getting through, `warning` does not; `unknown` cannot be said yet. */
 export interface Finding {
   readonly check: string;
   readonly state: 'ok' | 'warning' | 'failed' | 'unknown';

@@ -2,6 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import process from 'node:process';
+import type { StatusJson } from '@leadtap/contract';
 import { type ExternalTokens, probeJwks } from '../../accounts/external-tokens.ts';
 import { loadSigningKeys, SigningKeyError } from '../../accounts/signing-keys.ts';
 import { type Config, defaultKeyFile, describeDatabase, describeRedis } from '../../config.ts';
@@ -9,7 +10,6 @@ import { toIso } from '../../lib/clock.ts';
 import { nearestExisting } from '../../lib/nearest-existing.ts';
 import { innermostCode, messageOf, reasonOf } from '../../lib/system-error.ts';
 import { type Address, probeAddresses } from '../../ops/listen.ts';
-import type { StatusJson } from '../../status/report.ts';
 import type { ServerFacts } from '../../store/store.ts';
 import { signingKeyHints } from '../failure.ts';
 import { bracketed, readFrom } from '../running-service.ts';

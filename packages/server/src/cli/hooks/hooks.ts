@@ -21,7 +21,6 @@ import { mayPoll } from '../../leads/access.ts';
 import { toIso, toIsoOrNull } from '../../lib/clock.ts';
 import { formatDuration } from '../../lib/formats.ts';
 import { VERSION } from '../../lib/version.ts';
-import { authenticationFix } from '../../status/consumer-problems.ts';
 import { findCompany, findUser } from '../accounts/organisation.ts';
 import { addCommand } from '../command.ts';
 import { type CommandContext, hooksOf, withStore } from '../context.ts';
@@ -282,8 +281,9 @@ function toFailure(outcome: FailedOutcome, hook: Hook): Failure {
         `${host} did not accept the test: it answered with status ${outcome.status}${outcome.reason ? `: ${outcome.reason}` : ''}`,
         outcome.status < 400
           ? 'Redirects are not followed. Subscribe the new URL.'
-          : (authenticationFix(outcome.status) ??
-              'Check that the automation, or the program at this address, is running and accepts the request.'),
+          : outcome.status === 401 || outcome.status === 403
+            ? 'Set the authentication of its webhook to None in its platform: Leadtap sends none. A program that checks signatures needs the secret of this subscription.'
+            : 'Check that the automation, or the program at this address, is running and accepts the request.',
       );
     case 'timeout':
       return new Failure('unavailable', `${host} did not answer within 10 seconds`, 'Try again later.');

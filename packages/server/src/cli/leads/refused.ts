@@ -13,7 +13,6 @@ import { MAX_TIME, toIso } from '../../lib/clock.ts';
 import { escapeJson, printable } from '../../lib/escape.ts';
 import { formatCount, formatDuration } from '../../lib/formats.ts';
 import { pagesOf } from '../../lib/pages.ts';
-import { unkeptOf } from '../../status/senders.ts';
 import type { Store } from '../../store/store.ts';
 import { findCompany } from '../accounts/organisation.ts';
 import { addCommand } from '../command.ts';
@@ -162,6 +161,14 @@ async function findLost(
         found.push({ userId, tokenId, names, lost });
     }
   return found;
+}
+
+/** Of the last 7 days. */
+function unkeptOf({ lastUnkeptAt, days }: Pick<ListedSender, 'lastUnkeptAt' | 'days'>, now: number) {
+  const first = now - 7 * 86_400_000;
+  if (lastUnkeptAt === null || lastUnkeptAt < first) return { unkept: 0 };
+  const firstDay = toIso(first).slice(0, 10);
+  return { unkept: days.reduce((sum, [day, , , count = 0]) => sum + (day >= firstDay ? count : 0), 0) };
 }
 
 const sumLost = (found: readonly LosingSender[]): number => found.reduce((sum, { lost }) => sum + lost, 0);

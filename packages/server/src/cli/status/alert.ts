@@ -13,8 +13,8 @@ export function registerAlert(program: Command, context: CommandContext): void {
     description: 'send a test message to LEADTAP_ALERT_URL',
     options: { '--test': { text: 'send the message', isRequired: true } },
     help: `
-The service sends a message to LEADTAP_ALERT_URL when a problem of the status page begins, and when it ends. This sends
-one for a test, and prints what the receiver answered. It has 10 seconds; redirects are not followed.`,
+The service sends a message to LEADTAP_ALERT_URL when something on the status page gets red or amber, and when that
+ends. This sends one for a test, and prints what the receiver answered. It has 10 seconds; redirects are not followed.`,
     examples: ['leadtap alert --test'],
     run: sendTest,
   });

@@ -1,4 +1,5 @@
 import type { StatusJson } from '@leadtap/contract';
+import type { ManualClock } from '../../../../testing/harness/manual-clock.ts';
 import type { TestService } from '../../../../testing/harness/service.ts';
 
 export const readStatus = async ({ statusUrl }: Pick<TestService, 'statusUrl'>): Promise<StatusJson> =>
@@ -24,4 +25,30 @@ export async function addClient(service: TestService, userId: string, tokenId: s
 }
 
 /** Polls are written to the database every 5 seconds; tests do not wait for it. */
-export const writePolls = async ({ service }: TestService): Promise<void> => service.recorder?.flush();
+export const writePolls = async ({ service }: TestService): Promise<void> => service.connections.flush();
+
+/** The time passes while the service runs. */
+export async function pass({ service }: TestService, clock: ManualClock, minutes: number): Promise<void> {
+  for (let minute = 0; minute < minutes; minute += 1) {
+    clock.advance(60_000);
+    await service.connections.audit();
+  }
+}
+
+const USUAL_MINUTES = 2;
+/** So many polls are an automation that works. */
+const ROUNDS = 11;
+
+/** They have polled every few minutes for so long that their silence is noticed. */
+export async function addAutomations(service: TestService, clock: ManualClock, names: readonly string[]) {
+  const clients = await Promise.all(names.map((name) => addClient(service, 'boss', `token-${name}`, name)));
+  for (let round = 0; round < ROUNDS; round += 1) {
+    await pass(service, clock, USUAL_MINUTES);
+    for (const poll of clients) await poll();
+    await writePolls(service);
+  }
+  return clients.map((poll) => async () => {
+    await poll();
+    await writePolls(service);
+  });
+}

@@ -22,14 +22,17 @@ test('a healthy installation passes all checks', async () => {
     'clock',
     'port',
     'metrics port',
-    'delivery',
   ];
   expect(
     stdout
       .trim()
       .split('\n')
       .map((line) => line.split(':')[0]),
-  ).toEqual(checks.map((check) => `✓ ${check}`));
+  ).toEqual([
+    ...checks.map((check) => `✓ ${check}`),
+    '? connections',
+    '    `leadtap connections` lists all of them.',
+  ]);
 });
 
 test('an empty folder stays empty', async () => {
@@ -95,7 +98,6 @@ test.each([
   await run('leads import - --format ndjson', { stdin: '{"companyId":"acme","phone1":"1"}\n' });
   const clock = () => NOW - behindMs;
   const { stdout } = await run('doctor', { env: FREE_PORT, parts: { clock } });
-  expect(stdout).toContain('leads-unseen');
   expect(stdout.split('\n').filter((line) => line.includes('stamps-ahead:'))).toEqual(lines);
 });
 

@@ -3,64 +3,36 @@ import { describe, expect, it, vi } from 'vitest';
 import { beforeQuestion } from '../../../testing/harness/before-question.ts';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { leaveRequests, startService, type TestService } from '../../../testing/harness/service.ts';
-import type { RefusedRequest } from '../../src/http/exchange.ts';
-import { InstanceMemory } from '../../src/status/instance.ts';
-import { addClient, readStatus } from './support/status.ts';
+import { readStatus } from './support/status.ts';
 
 const refusalsOf = async (service: TestService) => (await readStatus(service)).refusals;
 
 describe('refusals', () => {
-  it('have their code and their consumer with its name, and are forgotten after a day without one', async () => {
+  it('have their code and what to do, and are forgotten after a day without one', async () => {
     const clock = manualClock();
     const service = await startService({ clock });
-    const make = await addClient(service, 'starter', 'token-1', 'make');
-    const zapier = await addClient(service, 'boss', 'token-2', 'zapier');
-    for (const status of [403, 403, 403]) expect(await make()).toBe(status);
+    for (let times = 0; times < 3; times += 1) expect((await service.poll('starter')).status).toBe(403);
     clock.advance(2 * 3_600_000);
-    expect(await make()).toBe(403);
-    expect(await zapier('limit=0')).toBe(400);
-    expect(await zapier()).toBe(200);
+    expect((await service.poll('starter')).status).toBe(403);
+    expect((await service.poll('boss', 'limit=0')).status).toBe(400);
+    expect((await service.poll('boss')).status).toBe(200);
     const lastAt = '2026-03-02T11:30:00.000Z';
-    expect(await refusalsOf(service)).toMatchObject([
+    expect(await refusalsOf(service)).toEqual([
       {
         ...{ code: 'professional-plan-required', status: 403, count: 4, lastAt },
-        consumers: [
-          { name: 'make', userId: 'starter', tokenId: 'token-1', sendsLeads: false, count: 4, lastAt },
-        ],
+        message: '4 requests, the last one 0 s ago',
+        fix: expect.stringContaining('`leadtap user set ID --plan PROFESSIONAL`'),
       },
       {
         ...{ code: 'invalid-query', status: 400, count: 1, lastAt },
-        consumers: [
-          { name: 'zapier', userId: 'boss', tokenId: 'token-2', sendsLeads: false, count: 1, lastAt },
-        ],
+        message: '1 request, the last one 0 s ago',
+        fix: expect.stringMatching(/^Tell the client: /),
       },
     ]);
-    expect((await refusalsOf(service))[0]).toMatchObject({
-      message: '4 requests, the last one 0 s ago: make (user starter) 4',
-      fix: expect.stringContaining('`leadtap user set starter --plan PROFESSIONAL`'),
-    });
     clock.advance(24 * 3_600_000);
     expect(await refusalsOf(service)).toEqual([]);
-    await make();
-    expect(await refusalsOf(service)).toMatchObject([{ count: 1, consumers: [{ count: 1 }] }]);
-  });
-
-  it('without a valid token are counted without a consumer; a revoked token still has its name', async () => {
-    const service = await startService();
-    const url = `${service.url}/automation/new-leads`;
-    await fetch(url);
-    for (const _ of [1, 2]) await fetch(url, { headers: { authorization: 'Bearer nonsense' } });
-    const old = await addClient(service, 'boss', 'token-1', 'old zap');
-    await service.store.revokeToken('token-1');
-    for (const _ of [1, 2, 3]) expect(await old()).toBe(401);
-    expect(await refusalsOf(service)).toMatchObject([
-      { code: 'token-revoked', count: 3, consumers: [{ name: 'old zap', userId: 'boss', count: 3 }] },
-      { code: 'token-invalid', count: 2, consumers: [] },
-      { code: 'token-missing', count: 1, consumers: [] },
-    ]);
-    expect((await refusalsOf(service)).map(({ message }) => message)).toContainEqual(
-      expect.stringMatching(/^2 requests, the last one .+: not known 2$/),
-    );
+    await service.poll('starter');
+    expect(await refusalsOf(service)).toMatchObject([{ count: 1 }]);
   });
 
   it('of every endpoint count', async () => {
@@ -71,26 +43,13 @@ describe('refusals', () => {
     expect((await post('/leads')).status).toBe(422);
     expect((await post('/automation/hooks')).status).toBe(422);
     await leaveRequests(service, 'boss', 0);
-    for (const path of ['/automation/leads', '/automation/new-leads'])
+    for (const path of ['/automation/connections', '/automation/new-leads'])
       expect((await fetch(`${service.url}${path}`, { headers })).status).toBe(429);
     expect((await refusalsOf(service)).map(({ code, count }) => [code, count])).toEqual([
       ['rate-limit-exceeded', 2],
       ['invalid-hook', 1],
       ['invalid-lead', 1],
     ]);
-  });
-
-  it('of a sender whose user was removed are those of a sender', async () => {
-    const service = await startService();
-    const token = await service.token('boss', { tokenId: 'form', scopes: ['leads:write'] });
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-    await service.store.removeUser('boss');
-    const { status } = await fetch(`${service.url}/leads`, { method: 'POST', headers, body: '{}' });
-    expect(status).toBe(404);
-    const { problems } = await readStatus(service);
-    expect(problems.map(({ message }) => message)).toContain(
-      'Token form (user boss) sends leads, but is refused: the user does not exist (404 user-not-found).',
-    );
   });
 
   it('of requests that a person tries in the console do not count', async () => {
@@ -122,34 +81,6 @@ describe('refusals', () => {
     );
     stop();
     expect(await refusalsOf(service)).toEqual([]);
-  });
-});
-
-describe('a client that makes up consumers', () => {
-  const refused = (rest: Partial<RefusedRequest> = {}): RefusedRequest => ({
-    ...{ code: 'user-not-found', status: 404, requestId: 'r', path: '/automation/new-leads' },
-    token: { userId: 'ada', tokenId: 'token-1' },
-    ...rest,
-  });
-
-  it('does not fill the memory, and the sums stay right', () => {
-    const memory = new InstanceMemory(manualClock());
-    for (let n = 0; n < 10_000; n += 1)
-      memory.addRefusal(refused({ token: { userId: `user ${n}`, tokenId: `token ${n}` } }));
-    for (let n = 0; n < 20; n += 1) memory.addRefusal(refused());
-    const [found] = memory.read().refusals;
-    expect(found?.count).toBe(10_020);
-    expect(found?.consumers).toHaveLength(5);
-    expect(found?.consumers[0]).toMatchObject({ userId: 'ada', tokenId: 'token-1', count: 20 });
-  });
-
-  it('stores no long ids', () => {
-    const memory = new InstanceMemory(manualClock());
-    memory.addRefusal(refused({ token: { userId: 'x'.repeat(201) } }));
-    memory.addRefusal(refused({ token: { userId: 'ada', tokenId: 'y'.repeat(201) } }));
-    expect(memory.read().refusals).toMatchObject([
-      { count: 2, consumers: [{ userId: 'ada', tokenId: null, count: 1 }] },
-    ]);
   });
 });
 
