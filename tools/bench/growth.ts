@@ -71,7 +71,7 @@ const copyStatements = (
 ];
 
 /** As if they had been imported and vacuumed. Without the triggers of PostgreSQL, which would stamp the copies. */
-async function addCopies(
+export async function addCopies(
   { sqlite, postgresUrl }: Dataset,
   { leads, intervalMs }: History,
   total: number,

@@ -15,6 +15,7 @@ import {
   startBenchPostgres,
 } from './bench.ts';
 import { Cleanup } from './cleanup.ts';
+import { connections } from './connections.ts';
 import { KINDS, pollShape, STORES } from './contestants.ts';
 import { growth } from './growth.ts';
 import { hooks } from './hooks.ts';
@@ -34,7 +35,17 @@ import {
 import { type Checkout, openCheckout } from './service.ts';
 import { waiting } from './waiting.ts';
 
-const SECTIONS: readonly Section[] = [polls, waiting, hooks, leadHooks, isolation, intake, growth, memory];
+const SECTIONS: readonly Section[] = [
+  polls,
+  waiting,
+  hooks,
+  leadHooks,
+  isolation,
+  intake,
+  connections,
+  growth,
+  memory,
+];
 const NAMES = SECTIONS.map(({ name }) => name);
 const COMPARED = SECTIONS.filter(({ isComparison }) => isComparison).map(({ name }) => name);
 

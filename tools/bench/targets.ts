@@ -60,6 +60,19 @@ export const TARGETS = {
     /** The longest slice of processor time between two turns of the event loop. */
     sliceMs: 60,
   },
+  /** Processor time of the instance and of PostgreSQL. */
+  connections: {
+    /** `GET /automation/connections` with 300 automations and a million deliveries. */
+    listMs: 30,
+    /** `/status.json` with 1,000 companies and a million leads. */
+    statusMs: 100,
+    /** 50 automations in one transaction, with 0 to 3 new leads each. */
+    batchMs: 20,
+    /** Of a core, at 100 leads a second. */
+    auditShare: 0.01,
+    /** While 1,000 automations get 100 new leads each. */
+    sliceMs: 30,
+  },
   /** In arrays of 100. */
   intakeLeadsPerSecond: { sqlite: 5000, postgres: 3000 },
 } as const;

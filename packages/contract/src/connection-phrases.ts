@@ -62,8 +62,16 @@ function partsOf(ms: number, timeZone: string) {
   const format = formats.get(timeZone) ?? createFormat(timeZone);
   formats.set(timeZone, format);
   const parts = Object.fromEntries(format.formatToParts(ms).map(({ type, value }) => [type, value]));
-  const { weekday = '', day, month, year, hour, minute } = parts;
+  const { weekday = '', day, month, year = '', hour, minute } = parts;
   return { weekday, year, date: `${day} ${month}`, clock: `${hour}:${minute}` };
+}
+
+/** A list has many times that are told from one moment, and a format takes longer than all else of a row. */
+let today = { now: Number.NaN, timeZone: '', parts: { weekday: '', year: '', date: '', clock: '' } };
+function todayIn(timeZone: string, now: number) {
+  if (today.now !== now || today.timeZone !== timeZone)
+    today = { now, timeZone, parts: partsOf(now, timeZone) };
+  return today.parts;
 }
 
 /** `Thursday 19 Nov` */
@@ -78,13 +86,13 @@ const isRecent = (ms: number, now: number): boolean => ms <= now && now - ms < W
 export function dayText(ms: number, { now, timeZone }: TimeContext): string {
   const { weekday, date, year } = partsOf(ms, timeZone);
   if (isRecent(ms, now)) return weekday;
-  return year === partsOf(now, timeZone).year ? date : `${date} ${year}`;
+  return year === todayIn(timeZone, now).year ? date : `${date} ${year}`;
 }
 
 /** `14:10` of today, `Tuesday 14:10` of the last days, else the day. */
 export function timeText(ms: number, context: TimeContext): string {
   const { now, timeZone } = context;
-  const [{ date, year, clock }, today] = [partsOf(ms, timeZone), partsOf(now, timeZone)];
+  const [{ date, year, clock }, today] = [partsOf(ms, timeZone), todayIn(timeZone, now)];
   if (date === today.date && year === today.year) return clock;
   return isRecent(ms, now) ? `${dayText(ms, context)} ${clock}` : dayText(ms, context);
 }

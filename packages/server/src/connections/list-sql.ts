@@ -17,6 +17,7 @@ import type {
 
 const BAR_HOURS = 24;
 const HOUR_MS = 3_600_000;
+const MIN_LEADS_FOR_PAUSE = 10;
 
 /** The tokens of a connection that are not revoked. */
 const TOKENS = `FROM leadtap.issued_tokens AS t
@@ -69,20 +70,37 @@ const LIST_HELD = `
 const LIST_LOST = `
   SELECT o.connection, o.why, o.requests, leadtap.to_ms(o.first_at) AS "firstAt", leadtap.to_ms(o.last_at) AS "lastAt"
     FROM leadtap.lost_requests AS o WHERE ${inPage('o.connection')} ORDER BY o.connection, o.last_at DESC`;
-/** The values: the page, and the first hour. */
+/**
+ * The values: the page, the first hour that is counted, and the first one of the bar. Each hour is a text, because 24 rows for each
+ * connection would cost more than all else. Of a way in, all hours: for its longest pause.
+ */
 const SUM_HOURS = `
-  SELECT h.connection, sum(h.leads) AS leads, sum(h.updated) AS updated FROM leadtap.activity_hours AS h
+  SELECT h.connection, sum(h.leads) AS leads, sum(h.updated) AS updated,
+         string_agg(CASE WHEN h.hour >= $6 OR c.kind = 'send' THEN h.hour || ' ' || h.leads || ' ' || h.failed END, ',') AS hours
+    FROM leadtap.activity_hours AS h JOIN leadtap.connections AS c ON c.id = h.connection
    WHERE ${inPage('h.connection')} AND h.hour >= $5 GROUP BY h.connection`;
-const LIST_HOURS = `
-  SELECT h.connection, h.hour, h.leads, h.failed FROM leadtap.activity_hours AS h
-   WHERE ${inPage('h.connection')} AND h.hour >= $5`;
-/** In: the longest time between two hours with leads, of those before its last lead. */
-const LONGEST_PAUSE = `
-  SELECT connection, max(pause) AS hours FROM (
-    SELECT h.connection, h.leads, h.hour - lag(h.hour) OVER (PARTITION BY h.connection ORDER BY h.hour) AS pause
-      FROM leadtap.activity_hours AS h JOIN leadtap.connections AS c ON c.id = h.connection
-     WHERE ${inPage('h.connection')} AND c.kind = 'send' AND h.leads > 0 AND h.hour >= $5) AS pauses
-   GROUP BY connection HAVING sum(leads) >= 10`;
+
+interface HoursRow {
+  readonly connection: string;
+  readonly leads: number;
+  readonly updated: number;
+  readonly hours: string | null;
+}
+
+const parseHours = (text: string | null): HourCount[] =>
+  (text?.split(',') ?? []).map((entry) => {
+    const [hour = 0, leads = 0, failed = 0] = entry.split(' ').map(Number);
+    return { hour, leads, failed };
+  });
+
+/** The longest time between two hours with leads. Null: it has added too few leads to say. */
+function longestPauseOf(hours: readonly HourCount[]): number | null {
+  const withLeads = hours.filter(({ leads }) => leads > 0).sort((a, b) => a.hour - b.hour);
+  if (withLeads.reduce((sum, { leads }) => sum + leads, 0) < MIN_LEADS_FOR_PAUSE) return null;
+  const pauses = withLeads.map(({ hour }, index) => hour - (withLeads[index - 1]?.hour ?? hour));
+  const longest = Math.max(...pauses);
+  return longest > 0 ? longest * HOUR_MS : null;
+}
 
 interface ListedRow extends StoredConnection {
   readonly lastStamp: number | null;
@@ -129,7 +147,11 @@ const NO_MISSED: Readonly<Record<MissedReason, number>> = {
 
 const groupBy = <Row extends { readonly connection: string }>(rows: readonly Row[]): Map<string, Row[]> => {
   const groups = new Map<string, Row[]>();
-  for (const row of rows) groups.set(row.connection, [...(groups.get(row.connection) ?? []), row]);
+  for (const row of rows) {
+    const group = groups.get(row.connection);
+    if (group) group.push(row);
+    else groups.set(row.connection, [row]);
+  }
   return groups;
 };
 
@@ -162,80 +184,43 @@ export function* listFacts(
   );
   const held = groupBy(yield* query<HeldRow>(LIST_HELD, page));
   const lost = groupBy(yield* query<LostCount & { connection: string }>(LIST_LOST, page));
-  const sums = groupBy(
-    yield* query<{ connection: string; leads: number; updated: number }>(SUM_HOURS, [...page, hourOf(since)]),
-  );
-  const hours = groupBy(yield* query<HourCount & { connection: string }>(LIST_HOURS, [...page, firstHour]));
-  const pauses = groupBy(
-    yield* query<{ connection: string; hours: number | null }>(LONGEST_PAUSE, [...page, hourOf(since)]),
-  );
+  const sums = groupBy(yield* query<HoursRow>(SUM_HOURS, [...page, hourOf(since), firstHour]));
   return rows.map((row) => {
     const ofRow = missed.get(row.id) ?? [];
     const [sum] = sums.get(row.id) ?? [];
-    const pause = pauses.get(row.id)?.[0]?.hours ?? null;
+    const hours = parseHours(sum?.hours ?? null);
+    const { currentUser, userCompany, plan, accessLevel, branchId, departmentId, lastStamp, ...rest } = row;
+    const { tokens, acceptedTokens, oldKeyUsedAt, hooks, acceptedHooks, url, nextTryAt, ...others } = rest;
+    const { waiting, waitingSince, held: heldRequests, ...stored } = others;
+    const address = url !== null && URL.canParse(url) ? new URL(url) : null;
+    const user = { id: currentUser ?? '', companyId: userCompany, plan, accessLevel, branchId, departmentId };
+    // Without spreads: in Node.js 20, they take longer than the statements.
     return {
-      ...toFacts(row),
-      missed: { ...NO_MISSED, ...Object.fromEntries(ofRow.map(({ why, count }) => [why, Number(count)])) },
+      connection: toConnection(stored),
+      user: currentUser === null ? undefined : user,
+      lastStamp: lastStamp ?? 0,
+      isKeyAccepted: hooks > 0 ? acceptedHooks > 0 : tokens === 0 || acceptedTokens > 0,
+      hasKeys: tokens + hooks > 0,
+      oldKeyUsedAt,
+      host: address?.host ?? null,
+      origin: address?.origin ?? null,
+      stoppedBy: null,
+      nextTryAt,
+      waiting: waiting ?? 0,
+      waitingSince,
+      missed: Object.assign(
+        {},
+        NO_MISSED,
+        Object.fromEntries(ofRow.map(({ why, count }) => [why, Number(count)])),
+      ),
       olderOwed: ofRow.reduce((older, one) => older + Number(one.older), 0),
       leads: Number(sum?.leads ?? 0),
       updated: Number(sum?.updated ?? 0),
+      held: Number(heldRequests),
       heldWhy: (held.get(row.id) ?? []).map(({ why, errors }) => ({ why, fields: fieldsOf(errors) })),
       lost: lost.get(row.id) ?? [],
-      hours: hours.get(row.id) ?? [],
-      longestPauseMs: pause === null ? null : pause * HOUR_MS,
+      hours: hours.filter(({ hour }) => hour >= firstHour),
+      longestPauseMs: row.kind === 'send' ? longestPauseOf(hours) : null,
     };
   });
-}
-
-type FactsOfRow = Pick<
-  ConnectionFacts,
-  | 'connection'
-  | 'user'
-  | 'lastStamp'
-  | 'isKeyAccepted'
-  | 'hasKeys'
-  | 'oldKeyUsedAt'
-  | 'host'
-  | 'origin'
-  | 'stoppedBy'
-  | 'nextTryAt'
-  | 'waiting'
-  | 'waitingSince'
-  | 'held'
->;
-
-function toFacts(row: ListedRow): FactsOfRow {
-  const { currentUser, userCompany, plan, accessLevel, branchId, departmentId, lastStamp, ...rest } = row;
-  const {
-    tokens,
-    acceptedTokens,
-    oldKeyUsedAt,
-    hooks,
-    acceptedHooks,
-    url,
-    nextTryAt,
-    waiting,
-    waitingSince,
-    held,
-    ...stored
-  } = rest;
-  return {
-    connection: toConnection(stored),
-    user:
-      currentUser === null
-        ? undefined
-        : { id: currentUser, companyId: userCompany, plan, accessLevel, branchId, departmentId },
-    lastStamp: lastStamp ?? 0,
-    isKeyAccepted: hooks > 0 ? acceptedHooks > 0 : tokens === 0 || acceptedTokens > 0,
-    hasKeys: tokens + hooks > 0,
-    oldKeyUsedAt,
-    ...(url !== null && URL.canParse(url)
-      ? { host: new URL(url).host, origin: new URL(url).origin }
-      : { host: null, origin: null }),
-    stoppedBy: null,
-    nextTryAt,
-    waiting: waiting ?? 0,
-    waitingSince,
-    held: Number(held),
-  };
 }

@@ -211,13 +211,27 @@ export function toOut(row: JudgedRow, moment: Moment): OutConnection {
 const isKnown = (from: number, firstAt: number, deadTimes: readonly TimeSpan[]): boolean =>
   from + HOUR_MS > firstAt && !deadTimes.some((dead) => dead.from <= from && from + HOUR_MS <= dead.until);
 
-function hoursOf({ connection, hours }: ConnectionFacts, { now, deadTimes }: Moment): ConnectionHour[] {
+interface BarHour {
+  readonly hour: number;
+  readonly at: string;
+}
+
+/** The same for all rows of a report: to write a time takes longer than all else of an hour. */
+let bar: readonly BarHour[] = [];
+function barOf(now: number): readonly BarHour[] {
   const current = Math.floor(now / HOUR_MS);
+  if (bar.at(-1)?.hour !== current)
+    bar = Array.from({ length: BAR_HOURS }, (_, index) => {
+      const hour = current - BAR_HOURS + 1 + index;
+      return { hour, at: toIso(hour * HOUR_MS) };
+    });
+  return bar;
+}
+
+function hoursOf({ connection, hours }: ConnectionFacts, { now, deadTimes }: Moment): ConnectionHour[] {
   const known = new Map(hours.map((one) => [one.hour, one]));
-  return Array.from({ length: BAR_HOURS }, (_, index) => {
-    const hour = current - BAR_HOURS + 1 + index;
+  return barOf(now).map(({ hour, at }) => {
     const { leads = 0, failed = 0 } = known.get(hour) ?? {};
-    const from = hour * HOUR_MS;
-    return { at: toIso(from), leads, failed, known: isKnown(from, connection.firstAt, deadTimes) };
+    return { at, leads, failed, known: isKnown(hour * HOUR_MS, connection.firstAt, deadTimes) };
   });
 }

