@@ -161,7 +161,7 @@ export interface DiagnosisEntry {
 export function diagnosisSection(rules: readonly DiagnosisEntry[]): Html {
   return html`<section aria-labelledby="diagnosis">
 <h2 id="diagnosis">Diagnosis</h2>
-<p>${prose('For the operator: what the status page, `leadtap doctor` and the alerts find. An error means that leads are not picked up, or soon cannot be. A warning means: look into it. Unknown means that it cannot be said yet.')}</p>
+<p>${prose('For the operator: problems of the installation, as the status page, `leadtap doctor` and the alerts name them. A warning means: look into it. Unknown means that it cannot be said yet.')}</p>
 ${rules.map(({ name, levels, title, guide }) =>
   article({
     ...{ id: name, name, badge: levels.join(', '), title, texts: [html`<p>${prose(guide)}</p>\n`] },

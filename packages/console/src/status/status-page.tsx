@@ -98,9 +98,17 @@ function Facts({ report }: { readonly report: StatusJson }): JSX.Element {
   );
 }
 
+/** Each company has a row of leads that no automation gets. Names have spaces, ids of elements have none. */
+const rowIdOf = ({ id, name }: StatusConnection): string => `${id}-${encodeURIComponent(name)}`;
+
 /** The same row as in the Overview. What can be done is a command. */
 const renderRow = (connection: StatusConnection): JSX.Element => (
-  <Row key={connection.id} {...connection} label={<ConnectionName connection={connection} />}>
+  <Row
+    {...connection}
+    key={rowIdOf(connection)}
+    id={rowIdOf(connection)}
+    label={<ConnectionName connection={connection} />}
+  >
     {connection.userId !== '' && (
       <span class="soft">
         (user <bdi>{visible(connection.userId)}</bdi>)

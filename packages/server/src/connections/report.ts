@@ -87,14 +87,6 @@ export async function readReport(sources: ReportSources, query: ReportQuery): Pr
   };
 }
 
-/** One connection, as the reports have it. Undefined: it is not listed. */
-export async function readRow(sources: ReportSources, id: string): Promise<JudgedRow | undefined> {
-  const moment = await readMoment(sources);
-  const [facts] = await listPage(sources, { id, limit: 1 }, moment);
-  const judgement = facts && judge(facts, { ...moment, lastStamp: facts.lastStamp });
-  return judgement && { facts, judgement };
-}
-
 const isIn = ({ facts }: JudgedRow): boolean => facts.connection.kind === 'send';
 
 const listPage = async (
@@ -102,7 +94,6 @@ const listPage = async (
   query: {
     companyId?: string | undefined;
     userId?: string | undefined;
-    id?: string;
     after?: string | undefined;
     limit: number;
   },
@@ -135,10 +126,11 @@ async function readUnassigned(
   // Those of a user alone may be of places that it does not see.
   if (userId !== undefined) return [];
   const listed = await connections.listUnassigned(companyId);
+  const nameOf = (id: string) => (listed.length > 1 ? `${PHRASES.unassigned} (${id})` : PHRASES.unassigned);
   return listed.map((one) => ({
     connection: newConnection({
-      ...{ id: UNASSIGNED_ID, companyId: one.companyId, userId: '', kind: 'poll', name: PHRASES.unassigned },
-      ...{ source: 'token', firstAt: one.since },
+      ...{ id: UNASSIGNED_ID, companyId: one.companyId, userId: '', kind: 'poll' },
+      ...{ name: nameOf(one.companyId), source: 'token', firstAt: one.since },
     }),
     ...{
       user: undefined,
@@ -184,7 +176,7 @@ function toShared({ facts, judgement }: JudgedRow, moment: Moment) {
   };
 }
 
-export function toIn(row: JudgedRow, moment: Moment): InConnection {
+function toIn(row: JudgedRow, moment: Moment): InConnection {
   const { connection, leads, updated, held } = row.facts;
   return {
     ...toShared(row, moment),
@@ -195,7 +187,7 @@ export function toIn(row: JudgedRow, moment: Moment): InConnection {
   };
 }
 
-export function toOut(row: JudgedRow, moment: Moment): OutConnection {
+function toOut(row: JudgedRow, moment: Moment): OutConnection {
   const { connection, host, leads, waiting, waitingSince, missed } = row.facts;
   return {
     ...toShared(row, moment),

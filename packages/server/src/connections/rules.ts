@@ -247,9 +247,14 @@ const COMMANDS: Readonly<Record<ConnectionAction | 'log', string>> = {
 };
 /** With its name if a person can paste it, else with its id. */
 function commandOf(action: ConnectionAction | 'log', facts: Case): string {
-  const { id, name } = facts;
+  const { id, name, companyId } = facts;
   const isNamed = isArgument(name) && id !== DOOR_ID && id !== UNASSIGNED_ID;
-  const flags = action === 'accept' ? maps(facts) : '';
+  const isOfCompany = id === UNASSIGNED_ID && isArgument(companyId);
+  const flags = isOfCompany
+    ? ` --company ${quoteForShell(companyId)}`
+    : action === 'accept'
+      ? maps(facts)
+      : '';
   return `\`leadtap ${COMMANDS[action]} ${quoteForShell(isNamed ? name : id)}${flags}\``;
 }
 

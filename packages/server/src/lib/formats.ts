@@ -29,11 +29,3 @@ export function formatBytes(bytes: number): string {
 }
 
 export const formatCount = (count: number): string => count.toLocaleString('en');
-
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-
-/** `16 Nov` */
-export function formatDay(ms: number): string {
-  const date = new Date(ms);
-  return `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]}`;
-}

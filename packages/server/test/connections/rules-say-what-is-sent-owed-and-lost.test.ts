@@ -555,7 +555,7 @@ const OTHER: readonly Row[] = [
     facts: unassigned(4),
     says: 'warning working unassigned connect',
     message: '4 leads that no automation gets: safe here',
-    fix: 'Connect an automation, send them to it, then `leadtap connections handled unassigned`.',
+    fix: 'Connect an automation, send them to it, then `leadtap connections handled unassigned --company acme`.',
   },
   { name: '29: there are none', facts: unassigned(0), says: NOT_LISTED },
 ];
@@ -627,7 +627,7 @@ describe('a message', () => {
 
 describe('a fix', () => {
   const COMMANDS =
-    /^leadtap (?:connections (?:send --missed|handled|resume|log)|token renew|leads refused accept --all --connection) (?:[\w@%+=:,./-]+|'[^']+')(?: --map \S+)*$/;
+    /^leadtap (?:connections (?:send --missed|handled|resume|log)|token renew|leads refused accept --all --connection) (?:[\w@%+=:,./-]+|'[^']+')(?: --company acme)?(?: --map \S+)*$/;
   const commandsOf = (fix: string) => [...fix.matchAll(/`([^`]*)`/g)].map(([, command]) => command ?? '');
 
   it('has one command, which exists', () => {

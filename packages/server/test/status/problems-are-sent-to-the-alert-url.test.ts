@@ -125,6 +125,19 @@ describe('LEADTAP_ALERT_URL', () => {
     ]);
   });
 
+  it('gets the leads of each company that no automation gets', async () => {
+    const { service, check, wait } = await installation([]);
+    await service.add({}, { companyId: 'globex' });
+    await wait(17);
+    const message = ': 1 lead that no automation gets: safe here';
+    expect(await said(check)).toEqual([
+      `warning: Nowhere yet (acme)${message}`,
+      `warning: Nowhere yet (globex)${message}`,
+    ]);
+    await service.store.connections.handleUnassigned('acme');
+    expect(await said(check)).toEqual(['ended after 0 s: Nowhere yet (acme).']);
+  });
+
   it('gets names without mentions and markup', async () => {
     const name = '@everyone <!channel> [x](y) *b* `c <script>';
     const { service, check, wait } = await installation([name]);
