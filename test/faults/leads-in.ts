@@ -51,11 +51,11 @@ export const LEADS_IN: readonly Fault[] = [
     owner: 'packages/server/test/intake/nothing-is-held-without-room.test.ts',
   },
   {
-    name: 'a-sender-uses-the-room-of-all',
+    name: 'a-connection-uses-the-room-of-all',
     breaks: 'One form with an error fills the room of its company, and the requests of the others are lost.',
     file: 'packages/server/src/intake/refused-sql.ts',
-    find: 'this.#fits(senderKey(row), row.bytes, 2)',
-    replace: 'this.#fits(senderKey(row), row.bytes, 1)',
+    find: 'fits(ofConnection, row.bytes, 2)',
+    replace: 'fits(ofConnection, row.bytes, 1)',
     owner: 'packages/server/test/intake/nothing-is-held-without-room.test.ts',
   },
   {

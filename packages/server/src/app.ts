@@ -26,7 +26,6 @@ import { createReadQueue } from './http/read-endpoint.ts';
 import { HttpServer } from './http/server.ts';
 import { createIntakeEndpoint } from './intake/endpoint.ts';
 import { RefusedLeadRecorder } from './intake/refused-leads.ts';
-import { SenderRecorder } from './intake/sender-recorder.ts';
 import { createUnidentifiedRecorder } from './intake/unidentified.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { waitFor } from './lib/timeout.ts';
@@ -55,8 +54,6 @@ export interface Service extends Startable {
   /** Undefined if it is switched off. */
   readonly recorder: ConsumerRecorder | undefined;
   readonly connections: ConnectionRecorder;
-  /** Undefined if the intake is switched off. */
-  readonly senders: SenderRecorder;
   readonly refusedLeads: RefusedLeadRecorder;
   /** Undefined without `LEADTAP_ALERT_URL`. */
   readonly alerts: Alerts | undefined;
@@ -75,7 +72,7 @@ export interface ComposeOptions {
   readonly drain?: () => Promise<void>;
   /** How the person started this program. Default: `leadtap`. */
   readonly invocation?: string | undefined;
-  /** For tests: also of senders. Default: 5 seconds. */
+  /** For tests. Default: 5 seconds. */
   readonly consumerFlushMs?: number;
   /** For tests: long ones, for machines that are slow. */
   readonly statusTimeouts?: StatusTimeouts;
@@ -125,8 +122,6 @@ export async function compose(
     instanceId: createUuid(clock()),
   });
   connections.start();
-  // With LEADTAP_INTAKE=off, too: what is sent then is answered with 404.
-  const senders = new SenderRecorder(store.senders, recording);
   const stored = createFlushWait();
   const attempts = new AttemptRecorder(store.attempts, recording);
   const refusedLeads = new RefusedLeadRecorder(store.refusedLeads, {
@@ -230,7 +225,6 @@ export async function compose(
           leadLimiter: limiters.intakeLeads,
           refusedLeads,
           observer: metrics,
-          senders,
           connections,
         },
         accounts,
@@ -253,7 +247,10 @@ export async function compose(
 
   // The servers.
   const { addRefusal: onRefusal, addUntrustedProxy: onUntrustedProxy } = instance;
-  const onUnidentified = createUnidentifiedRecorder({ verifyToken, basePath, senders, connections, clock });
+  const onUnidentified = createUnidentifiedRecorder({
+    ...{ verifyToken, basePath, connections, clock },
+    isIntakeOff: !config.intake,
+  });
   const mounting = {
     ...{ basePath, publicUrl, trustProxy, logger, onRefusal, onUnidentified, onUntrustedProxy },
   };
@@ -281,7 +278,6 @@ export async function compose(
     metrics,
     recorder,
     connections,
-    senders,
     refusedLeads,
     alerts,
     endpoints,
@@ -300,15 +296,7 @@ export async function compose(
     },
     close: async () => {
       limiters.close();
-      await Promise.all([
-        refusedLeads.close(),
-        recorder?.close(),
-        senders.close(),
-        attempts.close(),
-        connections.close(),
-      ]);
-      if (senders.size > 0)
-        logger.error({}, 'counts of senders are lost: the database could not be written before the stop');
+      await Promise.all([refusedLeads.close(), recorder?.close(), attempts.close(), connections.close()]);
       // Another instance, which has recorded polls, may have stopped meanwhile.
       if (!recorder) await recordPause();
       await store.close();

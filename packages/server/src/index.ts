@@ -58,8 +58,6 @@ export type { RequestHandler } from './http/endpoint.ts';
 export type { RequestLogger } from './http/exchange.ts';
 export type { TrustProxy } from './http/headers.ts';
 export type { IntakeObservation, IntakeObserver } from './intake/endpoint.ts';
-export { SenderRecorder, type SenderRecorderOptions } from './intake/sender-recorder.ts';
-export type * from './intake/sender-store.ts';
 export type * from './intake/store.ts';
 export type * from './leads/record.ts';
 export type * from './leads/removal.ts';

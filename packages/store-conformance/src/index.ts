@@ -17,7 +17,6 @@ import { pageChecks } from './pages.ts';
 import { placementChecks } from './placement.ts';
 import { refusedLeadChecks } from './refused-leads.ts';
 import { searchChecks } from './search.ts';
-import { senderChecks } from './senders.ts';
 import { stampChecks } from './stamps.ts';
 import { tokenChecks } from './tokens.ts';
 import { updateChecks } from './updates.ts';
@@ -43,7 +42,6 @@ export const storeConformance: readonly ConformanceCheck[] = [
   ...listChecks,
   ...searchChecks,
   ...consumerChecks,
-  ...senderChecks,
   ...hookChecks,
   ...refusedLeadChecks,
   ...changeTrackingChecks,

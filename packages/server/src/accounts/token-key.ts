@@ -1,4 +1,4 @@
-/** The key under which is stored what was observed of a token: consumers, senders, webhook subscriptions. */
+/** The key under which is stored what was observed of a token: consumers, webhook subscriptions, refused requests. */
 import { MAX_TIME } from '../lib/clock.ts';
 import type { VerifiedToken } from './records.ts';
 

@@ -1,4 +1,4 @@
-/** Tables with a row for each token, in which is stored what was observed of it: consumers and senders. */
+/** Tables with a row for each token, in which is stored what was observed of it: consumers. */
 import {
   type ColumnType,
   type Dialect,

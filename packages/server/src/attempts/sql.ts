@@ -118,7 +118,7 @@ export const prepareAttempts = (dialect: Dialect) => ({
 
 export type AttemptStatements = ReturnType<typeof prepareAttempts>;
 
-/** "LTAA". Instances write one after the other. Taken after the locks of consumers and senders. */
+/** "LTAA". Instances write one after the other. Taken after the locks of consumers. */
 const RECORD_LOCK = 0x4c544141;
 
 /** In the transaction of a batch. */

@@ -62,7 +62,7 @@ export interface Automations {
   readonly baseUrl: string;
   readonly receiver: string;
   readonly clock: DemoClock;
-  readonly service: Pick<Service, 'store' | 'recorder' | 'senders'>;
+  readonly service: Pick<Service, 'store' | 'recorder'>;
   readonly issue: (name: string, scopes?: readonly TokenScope[]) => Promise<string>;
 }
 
@@ -120,7 +120,6 @@ export async function playLastDay({ baseUrl, receiver, clock, service, issue }: 
     if (behindMs >= STOPPED_MS) await pollMake();
     await service.recorder?.flush();
   }
-  await service.senders?.flush();
   return pollN8n;
 }
 

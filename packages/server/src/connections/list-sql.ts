@@ -23,8 +23,9 @@ const MIN_LEADS_FOR_PAUSE = 10;
 const TOKENS = `FROM leadtap.issued_tokens AS t
   WHERE t.user_id = c.user_id AND (c.key = 'n:' || t.name OR c.key = 't:' || t.id)
     AND NOT EXISTS (SELECT 1 FROM leadtap.revoked_tokens AS r WHERE r.token_id = t.id)`;
-/** The key of the connection of a refused request. */
-const KEY_OF_HELD = `CASE WHEN t.name IS NOT NULL THEN 'n:' || t.name ELSE 't:' || r.token_id END`;
+/** The key of the connection that sent a refused request, with its token if it was issued here. */
+export const KEY_OF_HELD = `CASE WHEN t.name IS NOT NULL THEN 'n:' || t.name
+  WHEN r.client IS NOT NULL THEN 'c:' || r.client ELSE 't:' || r.token_id END`;
 const HOOKS = 'FROM leadtap.hooks AS h WHERE h.user_id = c.user_id AND h.connection_id = c.id';
 
 /** The first value is the limit; then the company, the user, the last one of the page before, the accepted keys, and an id. */
@@ -43,11 +44,7 @@ const listSql = (dialect: Dialect): string => `
          (SELECT min(h.url) ${HOOKS}) AS url,
          (SELECT leadtap.to_ms(min(h.check_at)) ${HOOKS} AND h.failures > 0) AS "nextTryAt",
          CASE WHEN c.start_stamp IS NULL OR u.id IS NULL THEN 0 ELSE ${countWaiting(dialect)} END AS waiting,
-         CASE WHEN c.start_stamp IS NULL OR u.id IS NULL THEN NULL ELSE leadtap.to_ms(${firstWaiting(dialect)}) END AS "waitingSince",
-         (SELECT coalesce(sum(r.times), 0) FROM leadtap.refused_leads AS r
-            LEFT JOIN leadtap.issued_tokens AS t ON t.user_id = r.user_id AND t.id = r.token_id
-           WHERE c.kind = 'send' AND r.company_id = c.company_id AND r.user_id = c.user_id
-             AND c.key = ${KEY_OF_HELD}) AS held
+         CASE WHEN c.start_stamp IS NULL OR u.id IS NULL THEN NULL ELSE leadtap.to_ms(${firstWaiting(dialect)}) END AS "waitingSince"
     FROM page AS c LEFT JOIN leadtap.users AS u ON u.id = c.user_id AND u.company_id = c.company_id
    ORDER BY c.id`;
 
@@ -119,7 +116,6 @@ interface ListedRow extends StoredConnection {
   readonly nextTryAt: number | null;
   readonly waiting: number | null;
   readonly waitingSince: number | null;
-  readonly held: number;
 }
 
 interface HeldRow {
@@ -127,6 +123,7 @@ interface HeldRow {
   readonly why: HeldCount['why'];
   /** JSON. */
   readonly errors: string;
+  readonly requests: number;
 }
 
 const MAX_FIELDS = 20;
@@ -191,7 +188,7 @@ export function* listFacts(
     const hours = parseHours(sum?.hours ?? null);
     const { currentUser, userCompany, plan, accessLevel, branchId, departmentId, lastStamp, ...rest } = row;
     const { tokens, acceptedTokens, oldKeyUsedAt, hooks, acceptedHooks, url, nextTryAt, ...others } = rest;
-    const { waiting, waitingSince, held: heldRequests, ...stored } = others;
+    const { waiting, waitingSince, ...stored } = others;
     const address = url !== null && URL.canParse(url) ? new URL(url) : null;
     const user = { id: currentUser ?? '', companyId: userCompany, plan, accessLevel, branchId, departmentId };
     // Without spreads: in Node.js 20, they take longer than the statements.
@@ -216,7 +213,7 @@ export function* listFacts(
       olderOwed: ofRow.reduce((older, one) => older + Number(one.older), 0),
       leads: Number(sum?.leads ?? 0),
       updated: Number(sum?.updated ?? 0),
-      held: Number(heldRequests),
+      held: (held.get(row.id) ?? []).reduce((sum, { requests }) => sum + Number(requests), 0),
       heldWhy: (held.get(row.id) ?? []).map(({ why, errors }) => ({ why, fields: fieldsOf(errors) })),
       lost: lost.get(row.id) ?? [],
       hours: hours.filter(({ hour }) => hour >= firstHour),

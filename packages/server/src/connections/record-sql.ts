@@ -396,7 +396,9 @@ function* noteRenewed(
     const { isReplaced, replacesPoller } = resolved[number] ?? {};
     const poll = polls.findLast(({ page }) => page !== null);
     if (replacesPoller && poll) yield* query(END_REPLACED, [keyId, poll.lastAt]);
-    const usedAt = Math.max(...[poll, ...sends].map((run) => run?.lastAt ?? 0));
+    const usedAt = Math.max(
+      ...[poll, ...sends.filter((run) => !run.isAccepted)].map((run) => run?.lastAt ?? 0),
+    );
     if (isReplaced && usedAt > 0) yield* query(NOTE_USE, [keyId, usedAt]);
   }
 }
@@ -444,7 +446,7 @@ export function* recordBatches(
     log.push(...rows);
     for (const run of one.sends) lost.push(...lostOf(run).map((cause) => ({ ...cause, connection: id })));
     hours.push(...hoursOf(id, rows, one, polls, fresh));
-    const { tokenExpiresAt, source } = one;
+    const { tokenExpiresAt = connection.tokenExpiresAt, source } = one;
     changed.set(id, { ...connection, source, tokenExpiresAt, habit: { ...connection.habit, entry: newest } });
   }
   if (changed.size > 0) yield* query(sql.update, [JSON.stringify([...changed.values()].map(toStored))]);

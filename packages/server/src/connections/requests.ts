@@ -20,11 +20,15 @@ const succeeded = { errors: 0, failingSince: null };
 export function noteSend(connection: Connection, run: SendRun): Connection {
   const { status, code, added, lastAt } = run;
   if (code !== null || status >= 400) return noteError(connection, run, code);
-  return {
-    ...{ ...connection, ...succeeded },
-    lastAt: laterOf(connection.lastAt, lastAt),
+  const worked = {
+    ...connection,
     lastLeadAt: added > 0 ? laterOf(connection.lastLeadAt, lastAt) : connection.lastLeadAt,
     workedAt: connection.workedAt ?? (added > 0 ? lastAt : null),
+  };
+  if (run.isAccepted) return worked;
+  return {
+    ...{ ...worked, ...succeeded },
+    lastAt: laterOf(connection.lastAt, lastAt),
     ...{ endedAt: null, endedBy: null },
   };
 }

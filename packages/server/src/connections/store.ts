@@ -155,7 +155,7 @@ export interface SendRun {
   readonly lastAt: number;
   readonly times: number;
   readonly status: number;
-  readonly code: ProblemCode | 'client-closed-request' | null;
+  readonly code: ProblemCode | 'client-closed-request' | 'intake-off' | null;
   readonly added: number;
   readonly updated: number;
   /** It was refused, and its body is held. Else a refused request is lost. */
@@ -163,6 +163,8 @@ export interface SendRun {
   /** The names of the fields with an error. */
   readonly fields: readonly string[];
   readonly durationMs: number | null;
+  /** A person accepted a held request: nothing was heard of the connection. */
+  readonly isAccepted?: boolean;
 }
 
 /** Requests to a webhook. */
@@ -193,7 +195,8 @@ export interface PendingLead {
 /** What happened on one connection since the last write, in one process. */
 export interface ConnectionBatch extends ConnectionKey {
   readonly source: Connection['source'];
-  readonly tokenExpiresAt: number | null;
+  /** Undefined: as it is stored. */
+  readonly tokenExpiresAt: number | null | undefined;
   /** The signature was valid, but the token was refused with 401: it is stored only if the connection exists. */
   readonly isKnownOnly: boolean;
   readonly polls: readonly PollRun[];

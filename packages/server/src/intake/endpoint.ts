@@ -33,7 +33,6 @@ import { idempotencyKeyOf, LEADS_BODY, parseWebhook, type Upload, UploadBudget }
 import { parseContent } from './content.ts';
 import { isHoldable, MAX_HELD_BYTES, type RefusedLeadRecorder } from './refused-leads.ts';
 import { sendRunOf } from './send-run.ts';
-import type { RefusedLeads, SenderRecorder } from './sender-recorder.ts';
 import type { IntakeStore } from './store.ts';
 import { urlTokensOf } from './unidentified.ts';
 
@@ -69,7 +68,6 @@ export interface IntakeOptions extends IdentificationOptions {
   /** Receives one observation for each request, for metrics. */
   readonly observer?: IntakeObserver | undefined;
   /** Records who sends leads. Default: it is not recorded. */
-  readonly senders?: Pick<SenderRecorder, 'recordRequest'> | undefined;
   readonly connections?: Pick<ConnectionRecorder, 'recordSend' | 'recordUnknown'> | undefined;
 }
 
@@ -115,7 +113,7 @@ export function createIntakeEndpoint(
   options: IntakeOptions,
   accounts: Accounts,
 ): CallerEndpoint<CurrentAccount, IntakePayload> {
-  const { store, observer, senders, clock = systemClock } = options;
+  const { store, observer, clock = systemClock } = options;
   const { limiter = new MemoryLimiter(INTAKE_POLICIES, clock) } = options;
   const { leadLimiter = new MemoryLimiter(INTAKE_LEAD_POLICIES, clock) } = options;
   const { refusedLeads } = options;
@@ -271,24 +269,9 @@ export function createIntakeEndpoint(
       // In the console, a person sees the answer.
       if (token && !(problem && isConsoleRequest(ended.request)))
         options.connections?.recordSend(token, sendRunOf(ended, clock(), { added, updated }));
-      if (token)
-        senders?.recordRequest(token, {
-          status,
-          leads: payload && added,
-          updated,
-          durationMs,
-          // In the console, a person sees the answer.
-          refused: isConsoleRequest(ended.request) ? undefined : problem && toRefused(problem),
-        });
     },
   };
 }
-
-const toRefused = ({ code, parts }: ProblemError): RefusedLeads => ({
-  code,
-  errors: (parts.errors ?? []).flatMap((error) => ('field' in error ? [error] : [])),
-  isHeld: parts.held === true,
-});
 
 function toPayload(
   exchange: Exchange,

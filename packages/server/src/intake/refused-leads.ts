@@ -103,6 +103,7 @@ export class RefusedLeadRecorder {
     const known = ofCompany.get(key);
     const refused: RefusedLeadWithBody = {
       ...sender,
+      client: token.client ?? null,
       id: known?.refused.id ?? this.#options.createId(now),
       source: token.source?.name ?? null,
       answerMap: token.source?.map ?? null,

@@ -1,6 +1,7 @@
 /** Refused requests in a database. */
-import type { LeadError, ProblemCode } from '@leadtap/contract';
-import type { TokenKey } from '../accounts/token-key.ts';
+import type { LeadError } from '@leadtap/contract';
+import { KEY_OF_HELD } from '../connections/list-sql.ts';
+import { prepareRecord, resolveKeys } from '../connections/record-sql.ts';
 import { takeTurn } from '../lib/event-loop.ts';
 import {
   type ColumnType,
@@ -14,8 +15,6 @@ import {
   type Table,
   type TaskOptions,
 } from '../sql/sql.ts';
-import { dayOf, toDay } from './merge-senders.ts';
-import { prepareRecordSenders } from './sender-sql.ts';
 import {
   type AcceptedRequest,
   MAX_REFUSED_BYTES,
@@ -23,12 +22,10 @@ import {
   REFUSED_DAYS,
   type RefusedLeadStore,
   type RefusedLeadWithBody,
-  type RefusedSummary,
-  type SenderKey,
   type StoredRefusedLead,
 } from './store.ts';
 
-interface ListedRow extends Omit<StoredRefusedLead, 'sender' | 'answerMap' | 'errors'> {
+interface ListedRow extends Omit<StoredRefusedLead, 'connection' | 'connectionId' | 'answerMap' | 'errors'> {
   /** JSON. */
   readonly answerMap: string | null;
   readonly errors: string;
@@ -45,6 +42,7 @@ const LISTED: Table<ListedRow>['types'] = {
   companyId: 'text',
   userId: 'text',
   tokenId: 'nullAsEmpty',
+  client: 'text',
   source: 'text',
   answerMap: 'text',
   timeZone: 'text',
@@ -65,7 +63,7 @@ export const REFUSED_LEADS: Table<StoredRow> = {
   types: WITH_BODY,
 };
 
-type FoundRow = StoredRow & { readonly sender: string | null };
+type OfConnection = Pick<StoredRefusedLead, 'connection' | 'connectionId'>;
 
 const toRow = ({ body, answerMap, errors, ...refused }: RefusedLeadWithBody): StoredRow => ({
   ...refused,
@@ -81,24 +79,33 @@ const fromRow = <Row extends ListedRow>({ answerMap, errors, ...row }: Row) => (
   errors: JSON.parse(errors) as LeadError[],
 });
 
-const SENDER = '(SELECT t.name FROM leadtap.issued_tokens AS t WHERE t.id = r.token_id)';
-const SELECTED = `${selectFields(LISTED, 'r')}, ${SENDER} AS sender`;
+const TOKEN = 'LEFT JOIN leadtap.issued_tokens AS t ON t.user_id = r.user_id AND t.id = r.token_id';
+const IS_SENT_BY = `c.user_id = r.user_id AND c.kind = 'send' AND c.company_id = r.company_id AND c.key = ${KEY_OF_HELD}`;
+const WITH_CONNECTION = `coalesce(c.name, t.name) AS connection, c.id AS "connectionId"
+  FROM leadtap.refused_leads AS r ${TOKEN} LEFT JOIN leadtap.connections AS c ON ${IS_SENT_BY}`;
 const IS_OF_COMPANY = '(CAST($1 AS text) IS NULL OR r.company_id = $1)';
 /** The values: company, id of the last one before, limit. */
 const LIST = `
-  SELECT ${SELECTED} FROM leadtap.refused_leads AS r WHERE ${IS_OF_COMPANY} AND r.id > $2 ORDER BY r.id LIMIT $3`;
-const FIND = `
-  SELECT ${selectFields(WITH_BODY, 'r')}, ${SENDER} AS sender FROM leadtap.refused_leads AS r WHERE r.id = $1`;
+  SELECT ${selectFields(LISTED, 'r')}, ${WITH_CONNECTION} WHERE ${IS_OF_COMPANY} AND r.id > $2 ORDER BY r.id LIMIT $3`;
+const FIND = `SELECT ${selectFields(WITH_BODY, 'r')}, ${WITH_CONNECTION} WHERE r.id = $1`;
 const HAS_NO_USER = `
   NOT EXISTS (SELECT 1 FROM leadtap.users AS u WHERE u.id = r.user_id AND u.company_id = r.company_id)`;
 const PRUNE_REMOVED = `DELETE FROM leadtap.refused_leads AS r WHERE ${HAS_NO_USER} RETURNING 1`;
 const PRUNE_OLD = `
   DELETE FROM leadtap.refused_leads WHERE last_at < leadtap.from_ms($1)
-  RETURNING user_id AS "userId", nullif(token_id, '') AS "tokenId", source, leadtap.to_ms(last_at) AS "lastAt", times`;
+RETURNING 1`;
+/** Before they are deleted, in the same transaction. */
+const COUNT_LOST = `
+  INSERT INTO leadtap.lost_requests AS o (connection, why, requests, first_at, last_at)
+    SELECT c.id, 'held-too-long', sum(r.times), min(r.received_at), max(r.last_at)
+      FROM leadtap.refused_leads AS r ${TOKEN}
+      JOIN leadtap.connections AS c ON ${IS_SENT_BY}
+     WHERE r.last_at < leadtap.from_ms($1) GROUP BY c.id
+  ON CONFLICT (connection, why) DO UPDATE SET requests = o.requests + excluded.requests, last_at = excluded.last_at`;
 
 const SIZES = `
-  SELECT r.user_id AS "userId", nullif(r.token_id, '') AS "tokenId", count(*) AS requests, sum(r.bytes) AS bytes
-    FROM leadtap.refused_leads AS r WHERE r.company_id = $1 GROUP BY r.user_id, r.token_id`;
+  SELECT r.user_id AS "userId", ${KEY_OF_HELD} AS key, count(*) AS requests, sum(r.bytes) AS bytes
+    FROM leadtap.refused_leads AS r ${TOKEN} WHERE r.company_id = $1 GROUP BY 1, 2`;
 
 /** SQLite answers no poll while it overwrites what it deletes: some milliseconds. */
 const MAX_BYTES_PER_REMOVAL = 512 * 1024;
@@ -106,37 +113,6 @@ const MAX_BYTES_PER_REMOVAL = 512 * 1024;
 const ROW_BYTES = 4096;
 
 const HELD_MS = REFUSED_DAYS * 86_400_000;
-const MAX_FIELDS = 20;
-
-/** A company has at most 1,000 rows. */
-const SUMMARIZE = `
-  SELECT r.company_id AS "companyId", r.user_id AS "userId", nullif(r.token_id, '') AS "tokenId", r.code,
-         count(*) AS held, sum(r.times) AS requests,
-         leadtap.to_ms(min(r.received_at)) AS "firstAt", leadtap.to_ms(max(r.last_at)) AS "lastAt", max(r.id) AS newest
-    FROM leadtap.refused_leads AS r WHERE r.company_id = $1
-   GROUP BY r.company_id, r.user_id, r.token_id, r.code ORDER BY max(r.last_at) DESC`;
-/** One after the other: the index gives each at once. */
-const NEXT_COMPANY = `
-  SELECT min(r.company_id) AS "companyId" FROM leadtap.refused_leads AS r WHERE r.company_id > $1`;
-
-interface DeletedRow extends TokenKey {
-  readonly source: string | null;
-  readonly lastAt: number;
-  readonly times: number;
-}
-
-interface SummaryRow extends SenderKey {
-  readonly code: ProblemCode;
-  readonly held: number;
-  readonly requests: number;
-  readonly firstAt: number;
-  readonly lastAt: number;
-  /** The id of the newest row. */
-  readonly newest: string;
-}
-
-const mostFrequent = (rows: readonly SummaryRow[]): SummaryRow =>
-  rows.reduce((most, row) => (row.requests > most.requests ? row : most));
 
 const ACCEPTED: Record<keyof AcceptedRequest, ColumnType> = {
   companyId: 'text',
@@ -155,8 +131,6 @@ const prepareSql = (dialect: Dialect) => {
         times = refused_leads.times + excluded.times,
         last_at = CASE WHEN excluded.last_at > refused_leads.last_at THEN excluded.last_at ELSE refused_leads.last_at END,
         code = excluded.code, errors = excluded.errors, media_type = excluded.media_type`,
-    findUsers: `
-      SELECT u.id AS "userId", u.company_id AS "companyId" FROM leadtap.users AS u WHERE ${dialect.isIn('u.id', '$1')}`,
     findKnown: `
       SELECT k.id FROM ${dialect.rows('$1', { id: 'text', ...SENDER_AND_BODY })} AS k ${dialect.joinEach(
         'refused_leads',
@@ -178,72 +152,81 @@ const prepareSql = (dialect: Dialect) => {
             )}) AS f
          WHERE f.total - f.bytes - ${ROW_BYTES} < ${MAX_BYTES_PER_REMOVAL}) RETURNING 1`,
     remove: `DELETE FROM leadtap.refused_leads WHERE ${dialect.isIn('id', '$1')} RETURNING 1`,
-    findErrors: `SELECT r.id, r.errors FROM leadtap.refused_leads AS r WHERE ${dialect.isIn('r.id', '$1')}`,
   };
 };
 
-interface Size extends TokenKey {
+/** Of a connection. */
+interface Size {
+  readonly userId: string;
+  readonly key: string;
   readonly requests: number;
   readonly bytes: number;
 }
 
-/** What may still be held. */
+/** What may still be held for a company. */
 class Room {
-  /** By company, and by sender. */
-  readonly #sizes = new Map<string, Pick<Size, 'requests' | 'bytes'>>();
+  readonly #all = { requests: 0, bytes: 0 };
+  readonly #ofConnections = new Map<string, Pick<Size, 'requests' | 'bytes'>>();
 
-  add(companyId: string, sizes: readonly Size[]): void {
-    for (const { userId, tokenId, requests, bytes } of sizes)
-      this.#count({ companyId, userId, tokenId }, requests, bytes);
+  add({ userId, key, requests, bytes }: Size): void {
+    const id = `${userId}\0${key}`;
+    const { requests: before, bytes: bytesBefore } = this.#ofConnections.get(id) ?? NOTHING;
+    this.#ofConnections.set(id, {
+      requests: before + Number(requests),
+      bytes: bytesBefore + Number(bytes),
+    });
+    this.#all.requests += Number(requests);
+    this.#all.bytes += Number(bytes);
   }
 
-  /** False if there is no room for the row. */
-  take(row: StoredRow): boolean {
-    if (!this.#fits(companyKey(row), row.bytes, 1) || !this.#fits(senderKey(row), row.bytes, 2)) return false;
-    this.#count(row, 1, row.bytes);
+  /** False if there is no room for it. */
+  take(row: Size): boolean {
+    const ofConnection = this.#ofConnections.get(`${row.userId}\0${row.key}`) ?? NOTHING;
+    if (!fits(this.#all, row.bytes, 1) || !fits(ofConnection, row.bytes, 2)) return false;
+    this.add(row);
     return true;
   }
-
-  #fits(key: string, added: number, share: number): boolean {
-    const { requests, bytes } = this.#sizes.get(key) ?? { requests: 0, bytes: 0 };
-    return requests < MAX_REFUSED_LEADS / share && bytes + added <= MAX_REFUSED_BYTES / share;
-  }
-
-  #count(sender: SenderKey, requests: number, bytes: number): void {
-    for (const key of [companyKey(sender), senderKey(sender)]) {
-      const size = this.#sizes.get(key) ?? { requests: 0, bytes: 0 };
-      this.#sizes.set(key, { requests: size.requests + requests, bytes: size.bytes + bytes });
-    }
-  }
 }
+
+const NOTHING = { requests: 0, bytes: 0 };
+
+const fits = ({ requests, bytes }: Pick<Size, 'requests' | 'bytes'>, added: number, share: number): boolean =>
+  requests < MAX_REFUSED_LEADS / share && bytes + added <= MAX_REFUSED_BYTES / share;
 
 /** Bookkeeping gives up soon, and is tried again. */
 const SHORT: TaskOptions = { timeout: 'short' };
 
-const senderKey = ({ companyId, userId, tokenId }: SenderKey): string =>
-  JSON.stringify([companyId, userId, tokenId]);
-const companyKey = ({ companyId }: Pick<SenderKey, 'companyId'>): string => JSON.stringify([companyId]);
-const userKey = ({ companyId, userId }: Pick<SenderKey, 'companyId' | 'userId'>): string =>
-  JSON.stringify([companyId, userId]);
-
 export function createRefusedLeadStore({ dialect, read, write }: SqlDatabase): RefusedLeadStore {
   const sql = prepareSql(dialect);
-  const recordSenders = prepareRecordSenders(dialect);
+  const keys = prepareRecord(dialect);
 
   /** Without a lock: instances that write at the same time may exceed a bound by a batch. */
   function* record(refused: readonly RefusedLeadWithBody[]): SqlTask<ReadonlySet<string>> {
-    const userIds = [...new Set(refused.map(({ userId }) => userId))];
-    const users = new Set(
-      (yield* query<Pick<SenderKey, 'companyId' | 'userId'>>(sql.findUsers, [userIds])).map(userKey),
+    const resolved = yield* resolveKeys(
+      keys,
+      refused.map(({ userId, tokenId: keyId, client }) => ({
+        userId,
+        kind: 'send',
+        keyId,
+        ...(client !== null && { client }),
+      })),
     );
-    const rows = refused.filter((one) => users.has(userKey(one))).map(toRow);
-    const keys = rows.map(({ body: _, errors: __, ...key }) => key);
-    const known = yield* query<{ id: string }>(sql.findKnown, [JSON.stringify(keys)]);
+    const keyOf = new Map(refused.map(({ id }, index) => [id, resolved[index]?.key ?? '']));
+    const rows = refused.filter((one, index) => resolved[index]?.companyId === one.companyId).map(toRow);
+    const known = yield* query<{ id: string }>(sql.findKnown, [
+      JSON.stringify(rows.map(({ body: _, errors: __, ...row }) => row)),
+    ]);
     const ids = new Set(known.map(({ id }) => id));
-    const room = new Room();
-    for (const companyId of new Set(rows.map((row) => row.companyId)))
-      room.add(companyId, yield* query<Size>(SIZES, [companyId]));
-    const held = rows.filter((row) => ids.has(row.id) || room.take(row));
+    const rooms = new Map<string, Room>();
+    for (const companyId of new Set(rows.map((row) => row.companyId))) {
+      const room = new Room();
+      for (const size of yield* query<Size>(SIZES, [companyId])) room.add(size);
+      rooms.set(companyId, room);
+    }
+    const held = rows.filter(({ id, companyId, userId, bytes }) => {
+      const size = { userId, key: keyOf.get(id) ?? '', requests: 1, bytes };
+      return ids.has(id) || rooms.get(companyId)?.take(size);
+    });
     // In one order, so that two instances cause no deadlock.
     held.sort((a, b) => (a.bodyHash < b.bodyHash ? -1 : 1));
     if (held.length > 0) yield* query(sql.put, [JSON.stringify(held)]);
@@ -252,46 +235,9 @@ export function createRefusedLeadStore({ dialect, read, write }: SqlDatabase): R
 
   function* prune(now: number): SqlTask<number> {
     const removed = yield* query(PRUNE_REMOVED);
-    const old = yield* query<DeletedRow>(PRUNE_OLD, [now - HELD_MS]);
-    yield* countLost(old, now);
+    yield* query(COUNT_LOST, [now - HELD_MS]);
+    const old = yield* query(PRUNE_OLD, [now - HELD_MS]);
     return removed.length + old.length;
-  }
-
-  /** In the same transaction, so that none is forgotten. */
-  function* countLost(deleted: readonly DeletedRow[], now: number): SqlTask<void> {
-    if (deleted.length === 0) return;
-    yield* recordSenders(
-      deleted.map(({ userId, tokenId, source, lastAt, times }) => ({
-        ...{ userId, tokenId, source, tokenExpiresAt: undefined },
-        ...{ lastRequestAt: lastAt, lastAcceptedAt: null, lastRefusal: null, lastUnkeptAt: now },
-        ...{ writtenAt: now, days: [toDay(dayOf(now), 0, 0, times)] },
-      })),
-    );
-  }
-
-  function* summarizeCompany(companyId: string): SqlTask<RefusedSummary[]> {
-    const rows = yield* query<SummaryRow>(SUMMARIZE, [companyId]);
-    const bySender = new Map<string, SummaryRow[]>();
-    for (const row of rows) {
-      const others = bySender.get(senderKey(row));
-      if (others) others.push(row);
-      else bySender.set(senderKey(row), [row]);
-    }
-    const senders = [...bySender.values()].map((of) => ({ of, main: mostFrequent(of) }));
-    const newest = senders.map(({ main }) => main.newest);
-    const found = yield* query<{ id: string; errors: string }>(sql.findErrors, [newest]);
-    const errors = new Map(found.map((row) => [row.id, JSON.parse(row.errors) as LeadError[]]));
-    return senders.map(({ of, main: { userId, tokenId, code, newest } }): RefusedSummary => {
-      const names = (errors.get(newest) ?? []).flatMap(({ field }) => field ?? []);
-      return {
-        ...{ companyId, userId, tokenId, code },
-        held: of.reduce((sum, { held }) => sum + held, 0),
-        requests: of.reduce((sum, { requests }) => sum + requests, 0),
-        firstAt: Math.min(...of.map(({ firstAt }) => firstAt)),
-        lastAt: Math.max(...of.map(({ lastAt }) => lastAt)),
-        fields: [...new Set(names)].slice(0, MAX_FIELDS),
-      };
-    });
   }
 
   return {
@@ -312,35 +258,18 @@ export function createRefusedLeadStore({ dialect, read, write }: SqlDatabase): R
 
     async list({ companyId, after = '', limit }) {
       if (![companyId ?? '', after].every(isStorable)) return [];
-      const rows = await read(() =>
-        query<ListedRow & { sender: string | null }>(LIST, [companyId ?? null, after, limit]),
-      );
+      const rows = await read(() => query<ListedRow & OfConnection>(LIST, [companyId ?? null, after, limit]));
       return rows.map(fromRow);
     },
 
     async find(id) {
       if (!isStorable(id)) return undefined;
-      const [row] = await read(() => query<FoundRow>(FIND, [id]));
+      const [row] = await read(() => query<StoredRow & OfConnection>(FIND, [id]));
       return row && { ...fromRow(row), body: Buffer.from(row.body, 'base64') };
     },
 
     async remove(ids) {
       return (await write(() => query(sql.remove, [ids.filter(isStorable)]))).length;
-    },
-
-    async summarize(companyId) {
-      if (!isStorable(companyId ?? '')) return [];
-      if (companyId !== undefined) return read(() => summarizeCompany(companyId));
-      const summaries: RefusedSummary[] = [];
-      for (let last = ''; ; ) {
-        const next = await read(() => query<{ companyId: string | null }>(NEXT_COMPANY, [last]));
-        const of = next[0]?.companyId ?? null;
-        if (of === null) return summaries;
-        summaries.push(...(await read(() => summarizeCompany(of))));
-        last = of;
-        // SQLite reads synchronously. Polls are answered between two companies.
-        await takeTurn();
-      }
     },
   };
 }

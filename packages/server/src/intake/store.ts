@@ -60,6 +60,8 @@ export interface SenderKey extends TokenKey {
 /** A request that was refused, without its body. */
 export interface RefusedLead extends SenderKey {
   readonly id: string;
+  /** The program of an identity provider that sent it. */
+  readonly client: string | null;
   /** The form service whose webhooks the token sends. */
   readonly source: string | null;
   /** Of the token: the fields of its answers, and the time zone of times without an offset. */
@@ -85,8 +87,9 @@ export interface RefusedLeadWithBody extends RefusedLead {
 export interface StoredRefusedLead extends RefusedLead {
   /** The size of its body. */
   readonly bytes: number;
-  /** The name of the token, if it was issued here. */
-  readonly sender: string | null;
+  /** The name of the connection that sent it, or of its token. */
+  readonly connection: string | null;
+  readonly connectionId: string | null;
 }
 
 /** A request whose leads were written: what was refused of it before is not needed any more. */
@@ -101,29 +104,17 @@ export interface AcceptedRequest {
   readonly at: number;
 }
 
-/** The refused requests of a sender that are held. */
-export interface RefusedSummary extends SenderKey {
-  readonly held: number;
-  /** With those that were sent again. */
-  readonly requests: number;
-  readonly firstAt: number;
-  readonly lastAt: number;
-  /** The most frequent one, and the names in its newest errors: fields, or with `no-contact` questions of the form. */
-  readonly code: ProblemCode;
-  readonly fields: readonly string[];
-}
-
 /** Requests that were refused, and are held for the operator. */
 export interface RefusedLeadStore {
   /**
    * Holds these requests in one transaction, and returns the ids of those that are held: not those of users who do not exist, nor
-   * those for which the company or the sender has no room. The same body of the same sender counts up, and needs no room.
+   * those for which the company or the connection has no room. The same body with the same token counts up, and needs no room.
    */
   record(refused: readonly RefusedLeadWithBody[]): Promise<ReadonlySet<string>>;
   /** Deletes the rows of requests that were accepted: with the same body and source of the same user. */
   removeAccepted(accepted: readonly AcceptedRequest[]): Promise<number>;
   /**
-   * Deletes the rows that were last sent 30 days ago, which count as lost for their sender, and those of users who do not exist.
+   * Deletes the rows that were last sent 30 days ago, which count as lost for their connection, and those of users who do not exist.
    * Returns their number.
    */
   prune(now: number): Promise<number>;
@@ -136,11 +127,9 @@ export interface RefusedLeadStore {
   }): Promise<readonly StoredRefusedLead[]>;
   find(id: string): Promise<(StoredRefusedLead & RefusedLeadWithBody) | undefined>;
   remove(ids: readonly string[]): Promise<number>;
-  /** The senders whose requests are held, by company. */
-  summarize(companyId?: string): Promise<readonly RefusedSummary[]>;
 }
 
-/** Of a company. A sender has at most half of each. */
+/** Of a company. A connection has at most half of each. */
 export const MAX_REFUSED_LEADS = 1000;
 export const MAX_REFUSED_BYTES = 16 * 1024 * 1024;
 /** Since they were last sent. */

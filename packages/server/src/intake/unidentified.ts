@@ -1,4 +1,4 @@
-/** Records requests of senders that are refused before their token is read: to another address, with another method, or malformed. */
+/** Records requests that should send leads and are refused before their token is read: to another address, with another method, or malformed. */
 import type { IncomingMessage } from 'node:http';
 import { LEADS_PATH, type ProblemCode } from '@leadtap/contract';
 import type { VerifiedToken } from '../accounts/records.ts';
@@ -10,13 +10,13 @@ import { isConsoleRequest, searchOf } from '../http/headers.ts';
 import { findVerified } from '../http/identify.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { sendRunOf } from './send-run.ts';
-import type { SenderRecorder } from './sender-recorder.ts';
 
 export interface UnidentifiedOptions {
   readonly verifyToken: VerifyToken;
   /** The path of `{base_url}`. Default: none. */
   readonly basePath?: string | undefined;
-  readonly senders?: Pick<SenderRecorder, 'recordRequest'> | undefined;
+  /** With `LEADTAP_INTAKE=off`. */
+  readonly isIntakeOff?: boolean | undefined;
   readonly connections?: Pick<ConnectionRecorder, 'recordSend' | 'recordUnknown'> | undefined;
   readonly clock?: Clock | undefined;
 }
@@ -46,31 +46,31 @@ const tokensIn = (text: string): string[] => text.split(/[^\w.-]+/).filter((part
 export function createUnidentifiedRecorder({
   verifyToken,
   basePath = '',
-  senders,
+  isIntakeOff = false,
   connections,
   clock = systemClock,
 }: UnidentifiedOptions): ((ended: Exchange) => Promise<void>) | undefined {
-  if (!senders) return undefined;
+  if (!connections) return undefined;
   return async (ended) => {
-    const { request, problem, status, durationMs } = ended;
+    const { request, problem } = ended;
     if (!problem || !CODES.includes(problem.code) || isConsoleRequest(request)) return;
     const { authorization: headers = [] } = request.headersDistinct;
     const isInUrl = headers.length === 0;
     const texts = isInUrl ? urlTokensOf(request) : headers;
     const tokens = texts.flatMap(tokensIn);
+    const isToLeads = isForLeads(request, basePath);
+    const run = sendRunOf(ended, clock(), NO_LEADS);
     for (const text of tokens.slice(0, MAX_TOKENS)) {
       const token = await findVerified(verifyToken, text);
       if (!token) continue;
       // In the address, a token that may also read leads is invalid: that is why its leads are refused, or it is of an automation.
       if (isInUrl && hasTokenScope(token, 'leads:read') && problem.code !== 'token-invalid') continue;
-      const refused = { code: problem.code, isHeld: false };
-      if (mayHaveLeads(request, token, basePath)) {
-        senders.recordRequest(token, { status, leads: undefined, updated: 0, refused, durationMs });
-        connections?.recordSend(token, sendRunOf(ended, clock(), NO_LEADS));
-      }
+      const code = isIntakeOff && isToLeads ? 'intake-off' : problem.code;
+      if (mayHaveLeads(request, token, basePath)) connections.recordSend(token, { ...run, code });
       return;
     }
-    if (isForLeads(request, basePath)) connections?.recordUnknown(sendRunOf(ended, clock(), NO_LEADS));
+    if (isToLeads)
+      connections.recordUnknown({ ...run, code: texts.length > 0 ? 'token-invalid' : 'token-missing' });
   };
 }
 

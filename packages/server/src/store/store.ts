@@ -7,7 +7,6 @@ import type { AttemptStore } from '../attempts/store.ts';
 import type { ConnectionStore } from '../connections/store.ts';
 import type { ConsumerStore } from '../consumers/store.ts';
 import type { HookStore } from '../hooks/store.ts';
-import type { SenderStore } from '../intake/sender-store.ts';
 import type { IntakeStore, RefusedLeadStore } from '../intake/store.ts';
 import type { LeadStore } from '../leads/store.ts';
 
@@ -25,10 +24,8 @@ export interface Store extends AccountStore, IntakeStore, LeadStore {
   readonly connections: ConnectionStore;
   /** Who polls, and how far each has come. */
   readonly consumers: ConsumerStore;
-  /** The log of each of them, and of webhooks and senders. */
+  /** The log of each of them, and of webhooks. */
   readonly attempts: AttemptStore;
-  /** Who sends leads. */
-  readonly senders: SenderStore;
   /** Webhook subscriptions. */
   readonly hooks: HookStore;
   /** Requests that sent leads and were refused. */

@@ -43,7 +43,7 @@ export function terminal(options: TerminalOptions = {}) {
   const run = async (command: string | readonly string[], options: RunOptions = {}): Promise<Ran> => {
     const stdout = captureStream(options.isTTY);
     const stderr = captureStream(options.isTTY);
-    const argv = typeof command === 'string' ? command.split(' ') : command;
+    const argv = typeof command === 'string' ? wordsOf(command) : command;
     const code = await main(argv, {
       env: options.env?.['LEADTAP_DATABASE_URL']
         ? options.env
@@ -75,3 +75,7 @@ export async function terminalWithUsers() {
   await shell.run('org apply organisation.json');
   return shell;
 }
+
+/** As a shell splits them, with single quotes alone. */
+const wordsOf = (command: string): string[] =>
+  (command.match(/'[^']*'|[^ ]+/g) ?? []).map((word) => word.replace(/^'(.*)'$/s, '$1'));

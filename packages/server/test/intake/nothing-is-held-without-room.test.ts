@@ -11,7 +11,14 @@ const rowsOf = (tokenId: string, count: number, bytes: number): readonly Refused
     const body = Buffer.from(text.padEnd(bytes));
     return {
       ...{ id: `0190-${tokenId}-${at}`, companyId: 'acme', userId: 'boss', tokenId, source: null },
-      ...{ answerMap: null, timeZone: null, receivedAt: Date.now(), lastAt: Date.now(), times: 1 },
+      ...{
+        client: null,
+        answerMap: null,
+        timeZone: null,
+        receivedAt: Date.now(),
+        lastAt: Date.now(),
+        times: 1,
+      },
       ...{ code: 'invalid-lead', errors: [], mediaType: 'application/json' },
       ...{ body, bodyHash: hash('sha256', body) },
     };
@@ -38,22 +45,21 @@ it.each([
   ['500 requests', 500, 20],
   ['8 MiB', 128, 65_536],
 ])(
-  'a sender has room for %s: a further one is not held, and none is deleted for it',
+  'a connection has room for %s: a further one is not held, and none is deleted for it',
   async (_, count, bytes) => {
     const { test, send, before, ids } = await startFull(['form'], count, bytes);
     expect(await send('form', '{"mail":"new"}')).toBe(false);
     expect(await ids()).toEqual(before);
     expect(await send('form', '{"mail":"0"}'), 'the same body again').toBe(true);
     expect(await test.store.refusedLeads.find('0190-form-0')).toMatchObject({ times: 2 });
-    expect(await send('other', '{"mail":"new"}'), 'another sender').toBe(true);
+    expect(await send('other', '{"mail":"new"}'), 'another connection').toBe(true);
     expect(await test.store.refusedLeads.remove(['0190-form-0'])).toBe(1);
     expect(await send('form', '{"mail":"new"}'), 'there is room again').toBe(true);
-    await test.service.senders.flush();
-    const [sender] = await test.store.senders.list({ limit: 9, now: Date.now() });
-    expect(sender, 'one of three is lost').toMatchObject({
-      tokenId: 'form',
-      days: [[expect.any(String), 0, 3, 1]],
+    await test.service.connections.flush();
+    const facts = await test.store.connections.list({
+      ...{ companyId: 'acme', limit: 9, now: Date.now(), since: 0, acceptedKeys: [''] },
     });
+    expect(facts.map(({ lost }) => lost.map(({ requests }) => requests)).sort()).toEqual([[], [1]]);
   },
 );
 

@@ -225,7 +225,7 @@ describe('a refused request', () => {
     await fetch(`${url}${LEADS_PATH}`, { method: 'POST', headers: { authorization }, body });
     expect(await heldOf(service(), tokenId)).toMatchObject([
       {
-        ...{ source: 'form', answerMap: source.map, timeZone: 'Europe/Paris', sender: 'Web form' },
+        ...{ source: 'form', answerMap: source.map, timeZone: 'Europe/Paris', connection: 'Web form' },
         mediaType: expect.stringMatching(/^multipart\/form-data; boundary=/),
       },
     ]);

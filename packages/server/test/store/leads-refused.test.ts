@@ -21,6 +21,7 @@ const refused = (
       userId: 'boss',
       tokenId: 'form',
       source: null,
+      client: null,
       answerMap: null,
     },
     ...{ timeZone: null, receivedAt: NOW - DAY_MS, lastAt: NOW - 60_000, times: 1, code: 'invalid-lead' },
@@ -70,7 +71,7 @@ test('list has names of fields and no values; show has the body', async () => {
   );
   const list = await run('leads refused list');
   expect(list.stdout.split('\n').map((line) => line.split(/ {2,}/))).toMatchObject([
-    ['ID', 'LAST', 'TIMES', 'SENDER', 'CODE', 'FIELDS', 'COMPANY'],
+    ['ID', 'LAST', 'TIMES', 'CONNECTION', 'CODE', 'FIELDS', 'COMPANY'],
     [idOf(1), expect.stringMatching(/ago$/), '3', 'Web form', 'invalid-lead', 'mail', 'acme'],
     [idOf(2), expect.stringMatching(/ago$/), '1', 'rival', 'token-expired', expect.anything(), 'globex'],
     [''],
@@ -78,7 +79,7 @@ test('list has names of fields and no values; show has the body', async () => {
   const json = await run('leads refused list --company acme --json');
   expect(JSON.parse(json.stdout)).toEqual([
     {
-      ...{ id: idOf(1), companyId: 'acme', tokenId: 'form', sender: 'Web form', source: null },
+      ...{ id: idOf(1), companyId: 'acme', tokenId: 'form', connection: 'Web form', source: null },
       ...{ receivedAt: '2026-03-01T09:30:00.250Z', lastAt: '2026-03-02T09:29:00.250Z', times: 3 },
       ...{ code: 'invalid-lead', errors: [{ index: 0, field: 'mail', detail: 'is unknown' }] },
     },

@@ -19,6 +19,7 @@ test('refused leads and their bodies are the same after a move', async () => {
         userId: 'boss',
         tokenId: null,
         source: 'tally',
+        client: null,
         answerMap: { 'a\0': 'email' },
       },
       ...{ timeZone: 'Europe/Paris', receivedAt: AT, lastAt: AT + 9, times: 3, code: 'invalid-lead' },

@@ -4,11 +4,8 @@ import type {
   HookQuery,
   LeadInput,
   ListedHook,
-  ListedSender,
   NewHook,
   PollSummary,
-  SenderQuery,
-  SenderSummary,
   Store,
   WriteOptions,
 } from 'leadtap';
@@ -55,14 +52,6 @@ export class StoreProcess {
 
   async listEndedConsumers(query: EndedQuery): Promise<readonly EndedConsumer[]> {
     return (await this.#call('consumers.listEnded', query)) as readonly EndedConsumer[];
-  }
-
-  async recordSenders(summaries: readonly SenderSummary[]): Promise<void> {
-    await this.#call('senders.record', summaries);
-  }
-
-  async listSenders(query: SenderQuery): Promise<readonly ListedSender[]> {
-    return (await this.#call('senders.list', query)) as readonly ListedSender[];
   }
 
   async subscribeHook(hook: NewHook): Promise<void> {

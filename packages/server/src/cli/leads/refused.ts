@@ -1,9 +1,6 @@
 import type { LeadError } from '@leadtap/contract';
 import { type Command, InvalidArgumentError } from 'commander';
-import type { TokenKey } from '../../accounts/token-key.ts';
 import { type AcceptOutcome, acceptRefused } from '../../intake/accept-refused.ts';
-import { dayOf, toDay } from '../../intake/merge-senders.ts';
-import type { ListedSender } from '../../intake/sender-store.ts';
 import type { RefusedLeadWithBody, StoredRefusedLead } from '../../intake/store.ts';
 import { fieldProblem } from '../../leads/parse-lead.ts';
 import type { LeadInput } from '../../leads/record.ts';
@@ -11,7 +8,7 @@ import { shownNames, shownQuestions } from '../../leads/shown-names.ts';
 import type { WrittenLead } from '../../leads/store.ts';
 import { MAX_TIME, toIso } from '../../lib/clock.ts';
 import { escapeJson, printable } from '../../lib/escape.ts';
-import { formatCount, formatDuration } from '../../lib/formats.ts';
+import { formatDuration } from '../../lib/formats.ts';
 import { pagesOf } from '../../lib/pages.ts';
 import type { Store } from '../../store/store.ts';
 import { findCompany } from '../accounts/organisation.ts';
@@ -25,7 +22,7 @@ import { formatLeadCount, printList, writeJson, writeJsonArray, writeLine } from
 
 const SELECTION = {
   '--all': 'all refused requests, instead of ids',
-  '--connection <name>': 'with --all: only those of the token with this name or id',
+  '--connection <name>': 'with --all: only those of the connection with this name or id',
   '--company <id>': 'with --all: only those of this company',
 };
 
@@ -37,13 +34,13 @@ export function registerRefused(leads: Command, context: CommandContext): void {
     options: {
       '--company <id>': 'only those of this company',
       '--json':
-        'print an array of { id, companyId, tokenId, sender, source, receivedAt, lastAt, times, code, errors }',
+        'print an array of { id, companyId, tokenId, connection, source, receivedAt, lastAt, times, code, errors }',
     },
     help: `
 POST /leads holds requests that it refuses: with invalid leads, an expired token, or a token without the scope leads:write.
-They are held for 30 days, at most 1,000 and 16 MiB for each company, and of one sender half of that. Further ones are lost,
-and their answer says so ("held": false). A row is deleted when the same body is accepted later. The list has names of fields, and no values; a name that may be a value is
-"other". \`leadtap leads refused show\` has all.`,
+They are held for 30 days, at most 1,000 and 16 MiB for each company, half of it for one connection. Further ones are lost, and
+their answer says so ("held": false). A row is deleted when the same body is accepted later. The list has names of fields, and no
+values; a name that may be a value is "other". \`leadtap leads refused show\` has all.`,
     examples: ['leadtap leads refused list', 'leadtap leads refused list --company soleil --json'],
     run: listRefused,
   });
@@ -85,8 +82,6 @@ that would be stored. The exit code is 1 if a request was refused again.`,
     description: 'delete refused requests without storing their leads',
     arguments: { '[ids...]': 'ids of the requests' },
     options: { ...SELECTION, '--yes': 'do not ask; needed with --all without a terminal' },
-    help: `
-With --all, also forgets the refused requests that are lost, so that the diagnosis does not name them any more.`,
     examples: ['leadtap leads refused delete --all --connection "Old form" --yes'],
     run: deleteRefused,
   });
@@ -114,64 +109,19 @@ const listRefused = (context: CommandContext, { company, json }: ListFlags): Pro
     if (company !== undefined) await findCompany(store, company);
     const count = await printList(context, refusedPages(store, company), json, {
       toJson: listedJson,
-      headings: ['ID', 'LAST', 'TIMES', 'SENDER', 'CODE', 'FIELDS', 'COMPANY'],
+      headings: ['ID', 'LAST', 'TIMES', 'CONNECTION', 'CODE', 'FIELDS', 'COMPANY'],
       toRow: (row) => [
         ...[row.id, `${formatDuration((clock() - row.lastAt) / 1000)} ago`, String(row.times)],
         ...[
-          row.sender ?? row.tokenId ?? row.userId,
+          row.connection ?? row.tokenId ?? row.userId,
           row.code,
           shownIn(row, row.errors).join(', ') || null,
           row.companyId,
         ],
       ],
     });
-    if (json) return;
-    if (count === 0) await writeLine(stderr, 'No refused request is held.');
-    const lost = sumLost(await findLost(store, clock(), company === undefined ? {} : { company }));
-    if (lost > 0)
-      await writeLine(
-        stderr,
-        withInvocation(
-          `${formatRefused(lost)} of the last 7 days ${lost === 1 ? 'is' : 'are'} lost: \`leadtap connections --in\` names the senders.`,
-          context,
-        ),
-      );
+    if (!json && count === 0) await writeLine(stderr, 'No refused request is held.');
   });
-
-interface LosingSender extends TokenKey {
-  readonly names: readonly string[];
-  readonly lost: number;
-}
-
-/** The senders that have refused requests of the last 7 days that are lost. */
-async function findLost(
-  { senders }: Store,
-  now: number,
-  { company: companyId, connection: sender }: Pick<Selection, 'company' | 'connection'>,
-): Promise<readonly LosingSender[]> {
-  const found: LosingSender[] = [];
-  const pages = pagesOf<ListedSender>(ROWS_PER_PAGE, (after, limit) =>
-    senders.list({ companyId, after, limit, now }),
-  );
-  for await (const page of pages)
-    for (const { userId, tokenId, name, ...one } of page) {
-      const names = [name, tokenId].filter((text) => text !== null);
-      const { unkept: lost } = unkeptOf(one, now);
-      if (lost > 0 && (sender === undefined || names.includes(sender)))
-        found.push({ userId, tokenId, names, lost });
-    }
-  return found;
-}
-
-/** Of the last 7 days. */
-function unkeptOf({ lastUnkeptAt, days }: Pick<ListedSender, 'lastUnkeptAt' | 'days'>, now: number) {
-  const first = now - 7 * 86_400_000;
-  if (lastUnkeptAt === null || lastUnkeptAt < first) return { unkept: 0 };
-  const firstDay = toIso(first).slice(0, 10);
-  return { unkept: days.reduce((sum, [day, , , count = 0]) => sum + (day >= firstDay ? count : 0), 0) };
-}
-
-const sumLost = (found: readonly LosingSender[]): number => found.reduce((sum, { lost }) => sum + lost, 0);
 
 /** The questions of a form service are sentences. */
 const shownIn = ({ code, source }: StoredRefusedLead, errors: readonly LeadError[]): readonly string[] => {
@@ -188,7 +138,13 @@ const listedJson = (row: StoredRefusedLead) => ({
 });
 
 const toJson = (row: StoredRefusedLead) => ({
-  ...{ id: row.id, companyId: row.companyId, tokenId: row.tokenId, sender: row.sender, source: row.source },
+  ...{
+    id: row.id,
+    companyId: row.companyId,
+    tokenId: row.tokenId,
+    connection: row.connection,
+    source: row.source,
+  },
   ...{ receivedAt: toIso(row.receivedAt), lastAt: toIso(row.lastAt), times: row.times },
   ...{ code: row.code, errors: row.errors },
 });
@@ -220,26 +176,23 @@ interface Selection {
 async function selectIds(
   store: Store,
   ids: readonly string[],
-  { all, connection: sender, company }: Selection,
-  otherSenders: readonly LosingSender[] = [],
+  { all, connection, company }: Selection,
 ): Promise<readonly string[]> {
   if (all ? ids.length > 0 : ids.length === 0) throw new Failure('usage', 'give either ids or --all');
-  if (!all && (sender !== undefined || company !== undefined))
+  if (!all && (connection !== undefined || company !== undefined))
     throw new Failure('usage', '--connection and --company work only with --all');
   if (!all) return ids;
   if (company !== undefined) await findCompany(store, company);
   const selected: string[] = [];
-  const senders = new Set(otherSenders.flatMap(({ names }) => names));
   for await (const page of refusedPages(store, company))
     for (const row of page) {
-      const names = [row.sender, row.tokenId].filter((name) => name !== null);
-      for (const name of names) senders.add(name);
-      if (sender === undefined || names.includes(sender)) selected.push(row.id);
+      const names = [row.connection, row.connectionId, row.tokenId];
+      if (connection === undefined || names.includes(connection)) selected.push(row.id);
     }
-  if (sender !== undefined && !senders.has(sender))
+  if (connection !== undefined && selected.length === 0)
     throw new Failure(
       'not-found',
-      `no refused request of ${sender} is held`,
+      `no refused request of ${printable(connection)} is held`,
       '`leadtap leads refused list` shows who sent them.',
     );
   return selected;
@@ -344,30 +297,28 @@ const leadsJson = (
 const describeNewId = (index: number, lead: LeadInput | undefined): string =>
   `the id of lead ${index} is that of another person, so its new id is ${lead?.id ?? ''}`;
 
-/** Their sender had sent them then. */
-async function countAccepted(
-  { senders }: Pick<Store, 'senders'>,
-  { userId, tokenId, source, lastAt }: RefusedLeadWithBody,
+/** Its connection has added them now. */
+const countAccepted = (
+  { connections }: Pick<Store, 'connections'>,
+  { userId, tokenId, client }: RefusedLeadWithBody,
   results: readonly WrittenLead[],
   now: number,
-): Promise<void> {
+) => {
   const added = results.filter(({ kind }) => kind === 'added').length;
-  await senders.record([
+  return connections.record([
     {
-      ...{
-        userId,
-        tokenId,
-        source,
-        tokenExpiresAt: undefined,
-        lastRequestAt: lastAt,
-        lastAcceptedAt: lastAt,
-        lastRefusal: null,
-        lastUnkeptAt: null,
-      },
-      ...{ writtenAt: now, days: [toDay(dayOf(lastAt), added, 0, 0)] },
+      ...{ userId, kind: 'send', keyId: tokenId, isKnownOnly: true, tokenExpiresAt: undefined },
+      ...(client === null ? { source: 'token' } : { source: 'provider', client }),
+      ...{ polls: [], pushes: [] },
+      sends: [
+        {
+          ...{ firstAt: now, lastAt: now, times: 1, status: 201, code: null, isHeld: false, fields: [] },
+          ...{ added, updated: results.length - added, durationMs: null, isAccepted: true },
+        },
+      ],
     },
   ]);
-}
+};
 
 const countRequests = (count: number): string => (count === 1 ? '1 request' : `${count} requests`);
 
@@ -395,23 +346,14 @@ async function deleteRefused(
   given: readonly string[],
 ): Promise<void> {
   await withStore(context, async (store) => {
-    const { clock, stdout } = context;
-    const losing = flags.all ? await findLost(store, clock(), flags) : [];
-    const ids = await selectIds(store, given, flags, losing);
+    const ids = await selectIds(store, given, flags);
     if (!flags.all) await requireIds(store, ids);
-    const count = sumLost(losing);
     if (flags.all && ids.length > 0) {
       const fix = 'Add --yes to delete without a question. `leadtap leads refused list` shows the requests.';
       requireConsent('leads refused delete --all', flags, context, fix);
       await confirmOrStop(`Delete ${countRequests(ids.length)} for good?`, flags, context);
     }
     const removed = await store.refusedLeads.remove(ids);
-    await store.senders.clearUnkept(losing);
-    await writeLine(stdout, `${countRequests(removed)} deleted`);
-    if (count > 0)
-      await writeLine(
-        stdout,
-        `${formatCount(count)} more ${count === 1 ? 'was lost: it is' : 'were lost: they are'} no longer reported`,
-      );
+    await writeLine(context.stdout, `${countRequests(removed)} deleted`);
   });
 }

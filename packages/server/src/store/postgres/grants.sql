@@ -5,7 +5,7 @@ BEGIN
     GRANT USAGE ON SCHEMA leadtap TO leadtap_service;
     GRANT SELECT ON ALL TABLES IN SCHEMA leadtap TO leadtap_service;
     GRANT INSERT, UPDATE ON leadtap.companies, leadtap.branches, leadtap.departments, leadtap.leads TO leadtap_service;
-    GRANT INSERT, UPDATE, DELETE ON leadtap.statuses, leadtap.users, leadtap.erased_leads, leadtap.consumers, leadtap.senders, leadtap.hooks, leadtap.availability, leadtap.refused_leads, leadtap.attempts, leadtap.ended_consumers,
+    GRANT INSERT, UPDATE, DELETE ON leadtap.statuses, leadtap.users, leadtap.erased_leads, leadtap.consumers, leadtap.hooks, leadtap.availability, leadtap.refused_leads, leadtap.attempts, leadtap.ended_consumers,
       leadtap.connections, leadtap.deliveries, leadtap.missed, leadtap.pending_leads, leadtap.lost_requests, leadtap.activity,
       leadtap.activity_hours, leadtap.lead_moves, leadtap.unassigned, leadtap.audits, leadtap.instances TO leadtap_service;
     GRANT INSERT, DELETE ON leadtap.idempotency_keys TO leadtap_service;

@@ -213,6 +213,7 @@ CREATE TABLE leadtap.refused_leads (
   company_id  text COLLATE "C" NOT NULL,
   user_id     text COLLATE "C" NOT NULL,
   token_id    text COLLATE "C" NOT NULL,
+  client      text,
   source      text,
   answer_map  text,
   time_zone   text,
@@ -231,8 +232,8 @@ CREATE TABLE leadtap.refused_leads (
 ALTER TABLE leadtap.refused_leads ALTER body SET STATISTICS 0, ALTER errors SET STATISTICS 0, ALTER answer_map SET STATISTICS 0;
 CREATE INDEX refused_leads_by_body ON leadtap.refused_leads (company_id, body_hash);
 CREATE INDEX refused_leads_by_time ON leadtap.refused_leads (last_at);
--- All that the diagnosis and the bounds read of refused requests: without it, each row is read with its errors.
-CREATE INDEX refused_leads_by_sender ON leadtap.refused_leads (company_id, user_id, token_id, code, received_at, last_at, times, bytes, id);
+-- All that the bounds read: without it, each row is read with its errors.
+CREATE INDEX refused_leads_by_token ON leadtap.refused_leads (company_id, user_id, token_id, client, bytes);
 COMMENT ON TABLE leadtap.refused_leads IS 'Requests that sent leads and were refused, with their bodies (Base64), for 30 days. An operator can accept them. source, answer_map and time_zone are those of the token; errors has no values of the body.';
 
 -- Consumers and hooks -------------------------------------------------------------------------------------------------
@@ -298,28 +299,6 @@ CREATE TABLE leadtap.received_leads (
   PRIMARY KEY (company_id, created_at, user_id, token_id)
 );
 COMMENT ON TABLE leadtap.received_leads IS 'The moved leads, and those of history, that were in a page that was sent to a consumer, or that a webhook (token_id is its id) has accepted.';
-
-CREATE TABLE leadtap.senders (
-  user_id             text COLLATE "C" NOT NULL,
-  token_id            text COLLATE "C" NOT NULL,
-  company_id          text COLLATE "C" NOT NULL,
-  source              text,
-  token_expires_at    leadtap.moment,
-  first_request_at    leadtap.moment NOT NULL,
-  last_request_at     leadtap.moment NOT NULL,
-  last_accepted_at    leadtap.moment,
-  last_refused_at     leadtap.moment,
-  last_refused_status integer,
-  last_refused_code   text,
-  last_refused_fields text,
-  last_unkept_at      leadtap.moment,
-  days                text NOT NULL,
-  hours               text,
-  PRIMARY KEY (user_id, token_id)
-) WITH (fillfactor = 50);
-CREATE INDEX senders_unkept ON leadtap.senders (company_id) WHERE last_unkept_at IS NOT NULL;
-COMMENT ON TABLE leadtap.senders IS 'The tokens that send leads, when each last did, and what was refused of it.';
-COMMENT ON COLUMN leadtap.senders.days IS 'A JSON array of [day, accepted leads, refused requests]: the last 30 days in UTC, without those that had none.';
 
 CREATE TABLE leadtap.hooks (
   id                text COLLATE "C" PRIMARY KEY,

@@ -5,7 +5,6 @@ import { createConnectionStore, createPrunedCount } from '../../connections/sql.
 import { createConsumerStore } from '../../consumers/sql.ts';
 import { createHookStore } from '../../hooks/sql.ts';
 import { createRefusedLeadStore } from '../../intake/refused-sql.ts';
-import { createSenderStore } from '../../intake/sender-sql.ts';
 import { createRemoval } from '../../leads/removal-sql.ts';
 import { toLeadRecord } from '../../leads/row.ts';
 import { createLeadLists, findHistory } from '../../leads/sql.ts';
@@ -92,7 +91,6 @@ function createStore(database: Database, options: PostgresOptions): Store {
     connections: createConnectionStore(sql),
     consumers: createConsumerStore(sql),
     attempts: createAttemptStore(sql),
-    senders: createSenderStore(sql),
     hooks: { ...createHookStore(sql, toLeadRecord), readLead: createReadLead(database) },
     refusedLeads: createRefusedLeadStore(sql),
 

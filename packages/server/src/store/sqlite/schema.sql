@@ -194,6 +194,7 @@ CREATE TABLE refused_leads (
   company_id  TEXT NOT NULL,
   user_id     TEXT NOT NULL,
   token_id    TEXT NOT NULL,
+  client      TEXT,
   source      TEXT,
   answer_map  TEXT,
   time_zone   TEXT,
@@ -212,8 +213,8 @@ CREATE TABLE refused_leads (
 ) STRICT;
 CREATE INDEX refused_leads_by_body ON refused_leads (company_id, body_hash);
 CREATE INDEX refused_leads_by_time ON refused_leads (last_at);
--- All that the diagnosis and the bounds read: without it, each row is read with its errors.
-CREATE INDEX refused_leads_by_sender ON refused_leads (company_id, user_id, token_id, code, received_at, last_at, times, bytes, id);
+-- All that the bounds read: without it, each row is read with its errors.
+CREATE INDEX refused_leads_by_token ON refused_leads (company_id, user_id, token_id, client, bytes);
 
 -- Consumers and hooks -------------------------------------------------------------------------------------------------
 
@@ -293,29 +294,6 @@ CREATE TRIGGER delete_moved_lead AFTER DELETE ON leads BEGIN
   DELETE FROM moved_leads WHERE company_id = OLD.company_id AND created_at = OLD.created_at;
   DELETE FROM received_leads WHERE company_id = OLD.company_id AND created_at = OLD.created_at;
 END;
-
--- The tokens that send leads, when each last did, and what was refused of it.
-CREATE TABLE senders (
-  user_id             TEXT NOT NULL,
-  token_id            TEXT NOT NULL,
-  company_id          TEXT NOT NULL,
-  source              TEXT,
-  token_expires_at    INTEGER,
-  first_request_at    INTEGER NOT NULL,
-  last_request_at     INTEGER NOT NULL,
-  last_accepted_at    INTEGER,
-  last_refused_at     INTEGER,
-  last_refused_status INTEGER,
-  last_refused_code   TEXT,
-  -- The names of the fields with an error, never their values: a JSON array.
-  last_refused_fields TEXT,
-  last_unkept_at      INTEGER,
-  -- A JSON array of [day, accepted leads, refused requests]: the last 30 days in UTC, without those that had none.
-  days                TEXT NOT NULL,
-  hours               TEXT,
-  PRIMARY KEY (user_id, token_id)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX senders_unkept ON senders (company_id) WHERE last_unkept_at IS NOT NULL;
 
 -- Webhook subscriptions, and up to which lead each has got an event, or the leads themselves.
 CREATE TABLE hooks (

@@ -6,7 +6,6 @@ import { createConnectionStore, createPrunedCount } from '../../connections/sql.
 import { createConsumerStore } from '../../consumers/sql.ts';
 import { createHookStore } from '../../hooks/sql.ts';
 import { createRefusedLeadStore } from '../../intake/refused-sql.ts';
-import { createSenderStore } from '../../intake/sender-sql.ts';
 import { findLeadProblems, planLead } from '../../leads/placement.ts';
 import { createRemoval } from '../../leads/removal-sql.ts';
 import type { RenderedLead } from '../../leads/render.ts';
@@ -272,7 +271,6 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
     connections: createConnectionStore(sql),
     consumers: createConsumerStore(sql),
     attempts: createAttemptStore(sql),
-    senders: createSenderStore(sql),
     hooks: createHookStore(sql, decodeLead),
     refusedLeads: createRefusedLeadStore(sql),
     removal: createRemoval(

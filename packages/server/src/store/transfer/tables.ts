@@ -8,7 +8,6 @@ import { MOVED_LEADS as MOVED_TABLE, RECEIVED_LEADS as RECEIVED_TABLE } from '..
 import { CONSUMERS as CONSUMER_TABLE } from '../../consumers/sql.ts';
 import { HOOKS as HOOK_TABLE } from '../../hooks/sql.ts';
 import { REFUSED_LEADS as REFUSED_LEAD_TABLE } from '../../intake/refused-sql.ts';
-import { SENDERS as SENDER_TABLE } from '../../intake/sender-sql.ts';
 import { LEAD_COLUMNS, type ColumnKind as LeadColumnKind } from '../../leads/row.ts';
 import { isJsonObject } from '../../lib/json.ts';
 import { columnTypesOf } from '../../sql/sql.ts';
@@ -101,7 +100,6 @@ const MOVED_LEADS = defineTable('moved_leads', MOVED_TABLE.key, [], columnTypesO
 const RECEIVED_LEADS = defineTable('received_leads', RECEIVED_TABLE.key, [], columnTypesOf(RECEIVED_TABLE));
 
 /** Copied after the leads, like consumers: its rows change with every request. */
-const SENDERS = defineTable('senders', ['user_id', 'token_id'], [], columnTypesOf(SENDER_TABLE));
 
 /** Copied after the leads, like consumers. */
 const ATTEMPTS = defineTable('attempts', ATTEMPT_TABLE.key, [], columnTypesOf(ATTEMPT_TABLE));
@@ -195,7 +193,6 @@ export const TABLES: readonly Table[] = [
     IDEMPOTENCY_KEYS,
     CONSUMERS,
     ENDED_CONSUMERS,
-    SENDERS,
     HOOKS,
     ...CONNECTION_TABLES,
     ATTEMPTS,

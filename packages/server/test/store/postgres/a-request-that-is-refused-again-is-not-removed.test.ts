@@ -9,7 +9,7 @@ it('a request that another instance refuses again while it is removed stays', as
   const sender = { companyId: 'acme', userId: 'boss', source: null };
   const at = Date.now();
   const refused = {
-    ...{ ...sender, id: 'a', tokenId: 'form', answerMap: null, timeZone: null },
+    ...{ ...sender, id: 'a', tokenId: 'form', client: null, answerMap: null, timeZone: null },
     ...{ receivedAt: at, lastAt: at, times: 1, code: 'invalid-lead' as const, errors: [] },
     ...{ mediaType: 'application/json', body: Buffer.from('{}'), bodyHash: 'b' },
   };

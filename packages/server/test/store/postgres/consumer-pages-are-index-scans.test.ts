@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
 import { createConsumerStore } from '../../../src/consumers/sql.ts';
-import { createSenderStore } from '../../../src/intake/sender-sql.ts';
 import { summary } from '../../consumers/support/consumers.ts';
 import { makeExplainedDatabase } from './explained-database.ts';
 
@@ -44,23 +43,4 @@ it('the history that a user got is looked for in its own index, whatever is stor
   const plan = plans.find((text) => / on leads\b/.test(text));
   expect(plan).toMatch(/leads_of_history/);
   expect(plan).not.toMatch(/ on (leads|moved_leads)\b[^\n]*\(actual rows=[1-9]/);
-});
-
-it('a page of senders reads as many users as it has senders', async () => {
-  const { client, plans, explain } = await makeExplainedDatabase();
-  await client.query(`
-    INSERT INTO leadtap.users (id, company_id, plan, access_level)
-    SELECT 'u' || n, 'acme', 'PROFESSIONAL', 'COMPANY' FROM generate_series(0, ${CONSUMERS / 2}) AS n`);
-  await client.query(`
-    INSERT INTO leadtap.senders (user_id, token_id, company_id, first_request_at, last_request_at, days)
-    SELECT 'u' || (n / 2 + 1), 't' || n, 'acme', now(), now(), '[]' FROM generate_series(1, ${CONSUMERS}) AS n`);
-  await client.query('VACUUM ANALYZE');
-  const { list } = createSenderStore(await explain());
-  for (const userId of ['u1', 'u4', 'u97']) {
-    plans.length = 0;
-    expect(await list({ after: { userId, tokenId: '' }, limit: 200, now: Date.now() })).toHaveLength(200);
-    const plan = plans.find((text) => / on senders\b/.test(text)) ?? '';
-    expect(plan).toMatch(/ on users u(_1)? .*\(actual rows=1 loops=\d+\)/);
-    expect(plan).toMatch(/ on senders s(_1)? .*\(actual rows=20[01] loops=1\)/);
-  }
 });

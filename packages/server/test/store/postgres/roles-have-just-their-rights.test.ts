@@ -11,7 +11,6 @@ import { migratePostgres } from '../../../src/store/postgres/store.ts';
 import { openPostgresMoveTarget } from '../../../src/store/postgres/transfer-target.ts';
 import { untilChangesAreTracked } from '../../cache/support/change-tracking.ts';
 import { summary } from '../../consumers/support/consumers.ts';
-import { senderSummary } from '../../intake/support/senders.ts';
 import { ownCluster } from './own-cluster.ts';
 import { connectSql, refusalOf } from './sql-client.ts';
 
@@ -168,15 +167,6 @@ describe('leadtap_service', () => {
     expect((await attempts.list(query)).attempts).toEqual([]);
   });
 
-  test('can record, list and prune senders', async () => {
-    const { applyOrganisation, senders } = await openAsService();
-    await applyOrganisation(ORGANISATION);
-    await senders.record([senderSummary('boss', 't')]);
-    await senders.record([senderSummary('boss', 't', { lastAcceptedAt: 5 })]);
-    expect(await senders.list({ limit: 10, now: 0 })).toMatchObject([{ tokenId: 't', lastAcceptedAt: 5 }]);
-    expect(await senders.prune(0, Date.now())).toBe(1);
-  });
-
   test('can subscribe, claim, settle, list, remove and prune hooks', async () => {
     const { applyOrganisation, hooks } = await openAsService();
     await applyOrganisation(ORGANISATION);
@@ -203,7 +193,15 @@ describe('leadtap_service', () => {
     const { applyOrganisation, refusedLeads } = await openAsService();
     await applyOrganisation(ORGANISATION);
     const refused: RefusedLeadWithBody = {
-      ...{ id: 'a', companyId: 'acme', userId: 'boss', tokenId: 't', source: null, answerMap: null },
+      ...{
+        id: 'a',
+        companyId: 'acme',
+        userId: 'boss',
+        tokenId: 't',
+        source: null,
+        client: null,
+        answerMap: null,
+      },
       ...{
         timeZone: null,
         receivedAt: 1000,
@@ -300,7 +298,6 @@ describe('leadtap_writer', () => {
         'migrations',
         'erased_leads',
         'consumers',
-        'senders',
         'hooks',
         'attempts',
         'refused_leads',

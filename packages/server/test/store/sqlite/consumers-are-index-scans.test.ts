@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
 import { createConsumerStore } from '../../../src/consumers/sql.ts';
-import { createSenderStore } from '../../../src/intake/sender-sql.ts';
 import { plansOf } from './planned-database.ts';
 
 it('a page of consumers reads its own range, and no table as a whole', async () => {
@@ -25,18 +24,4 @@ it('a page of consumers reads its own range, and no table as a whole', async () 
   expect(steps.filter((step) => /^SCAN (?![cmk]\b)[a-z]\b(?! VIRTUAL)/.test(step))).toEqual([]);
   const ofMany = [...(plans[0] ?? []), ...(plans[2] ?? [])];
   expect(ofMany.filter((step) => step.startsWith('SEARCH l ') && !step.includes('created_at>?'))).toEqual([]);
-});
-
-it('a page of senders reads its own range, and no table as a whole', async () => {
-  const plans = await plansOf('"isReplaced"', async (database) => {
-    const { list } = createSenderStore(database);
-    for (const selection of [{}, { userId: 'boss' }, { companyId: 'acme' }])
-      await list({ ...selection, limit: 1, now: Date.now() });
-  });
-  expect(plans.map(([, second]) => second)).toEqual([
-    'SEARCH s USING PRIMARY KEY ((user_id,token_id)>(?,?))',
-    'SEARCH s USING PRIMARY KEY (user_id=?)',
-    'SEARCH s USING PRIMARY KEY (user_id=?)',
-  ]);
-  expect(plans.flat().filter((step) => /^SCAN (?!s\b)/.test(step))).toEqual([]);
 });

@@ -14,7 +14,7 @@ it('20 large bodies are removed in three transactions, between which polls are a
   const rows = Array.from(
     { length: 20 },
     (_, n): RefusedLeadWithBody => ({
-      ...{ ...sender, id: `${n}`, tokenId: 'form', answerMap: null, timeZone: null },
+      ...{ ...sender, id: `${n}`, tokenId: 'form', client: null, answerMap: null, timeZone: null },
       ...{ receivedAt: 0, lastAt: 0, times: 1, code: 'invalid-lead', errors: [] },
       ...{ mediaType: 'application/json', body: Buffer.alloc(64 * 1024), bodyHash: `${n}` },
     }),

@@ -1,7 +1,6 @@
 import { openPostgresStore } from 'leadtap';
 import { expect, onTestFinished, test } from 'vitest';
 import { summary } from '../consumers/support/consumers.ts';
-import { senderSummary } from '../intake/support/senders.ts';
 import { runMove } from './commands.ts';
 import { makeFilledEndpoints } from './filled.ts';
 import { StoreProcess } from './store-process.ts';
@@ -34,25 +33,4 @@ test('the positions of consumers are the same after a move', async () => {
   onTestFinished(() => target.close());
   expect(await target.consumers.list(query)).toEqual(before);
   expect(await target.consumers.listEnded(query)).toEqual(ended);
-});
-
-test('senders are the same after a move', async () => {
-  const endpoints = await makeFilledEndpoints();
-  const source = new StoreProcess(endpoints.from);
-  await source.recordSenders([
-    senderSummary('boss', 'token-1', {
-      ...{ source: 'tally', tokenExpiresAt: AT + 9, lastAcceptedAt: AT - 7, lastUnkeptAt: AT - 5 },
-      lastRefusal: { at: AT - 5, status: 422, code: 'invalid-lead', fields: ['Votre «téléphone»', 'a\0b'] },
-      days: [['2026-03-02', 3, 1]],
-    }),
-    senderSummary('seller', null),
-  ]);
-  const before = await source.listSenders({ limit: 10, now: AT });
-  await source.close();
-  expect(before).toHaveLength(2);
-
-  expect(await runMove(endpoints)).toMatchObject({ code: 0, stdout: expect.stringContaining('senders 2') });
-  const target = await openPostgresStore({ url: endpoints.to, connections: 1 });
-  onTestFinished(() => target.close());
-  expect(await target.senders.list({ limit: 10, now: AT })).toEqual(before);
 });
