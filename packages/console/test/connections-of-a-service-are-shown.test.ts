@@ -27,6 +27,15 @@ async function addWorking(service: TestService, name: string, afterPoll: () => v
   return automation;
 }
 
+async function addWebhook(service: TestService, name: string) {
+  const response = await fetch(`${service.url}/automation/hooks`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${await service.token('boss')}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ url: 'https://hooks.zapier.com/hooks/catch/1/abc', send: 'lead', name }),
+  });
+  expect(response.status).toBe(201);
+}
+
 it('an automation that works is green, and its lead leads to the entry of its log, and back', async () => {
   const service = await startService({ env: { LEADTAP_BASE_PATH: '/api' } });
   await addWorking(service, 'n8n');
@@ -62,10 +71,21 @@ it('leads that an automation asked past are red until they are marked as handled
     clock.advance(60_000);
     await service.service.connections.audit();
   }
+  await addWebhook(service, 'Mail');
   const page = await openTab(service, 'Overview');
   await row(page, 'CRM').getByText('CRM asked past them').waitFor();
   await expectEveryLook(page);
-  await row(page, 'CRM').getByRole('link', { name: 'Show 2' }).click();
+  await row(page, 'CRM').getByRole('button', { name: 'Show 2' }).click();
+  await row(page, 'CRM').getByRole('link', { name: 'Lost' }).waitFor();
+  await expectEveryLook(page);
+  const downloading = page.waitForEvent('download');
+  await row(page, 'CRM').getByRole('button', { name: 'Download 2 leads' }).click();
+  expect((await downloading).suggestedFilename()).toMatch(/\.csv$/);
+  await row(page, 'CRM').getByLabel('Send them to').selectOption('Mail');
+  await row(page, 'CRM').getByRole('button', { name: 'Send', exact: true }).click();
+  await row(page, 'CRM').getByText('2 leads will be sent to hooks.zapier.com.').waitFor();
+  await row(page, 'Mail').getByText('2 wait, safe').waitFor();
+  await row(page, 'CRM').locator('.connection-name a').click();
   await page.getByRole('button', { name: 'Rename' }).click();
   await page.getByLabel('New name').fill('Sales');
   await page.keyboard.press('Enter');

@@ -153,7 +153,7 @@ describe('the buttons of a row', () => {
     expect(await buttons('CRM')).toEqual(['Show 3', 'Send 3', 'Mark as handled']);
     expect(await buttons('Workato')).toEqual(['It was a test']);
     expect(await buttons('Backup')).toEqual(['Go on']);
-    expect(await buttons('Nowhere yet')).toEqual(['Choose where', 'Mark as handled']);
+    expect(await buttons('Nowhere yet')).toEqual(['Show 4', 'Choose where', 'Mark as handled']);
     expect(await buttons('Poller')).toEqual(['Show 2', 'Mark as handled']);
     expect(await buttons('Unknown sender', 'come from')).toEqual(['Mark as handled']);
     await expectEveryLook(page);

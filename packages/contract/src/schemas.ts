@@ -64,6 +64,13 @@ export const FindLeadsQuery = Type.Object({
       examples: ['moreau'],
     }),
   ),
+  owed: Type.Optional(
+    Type.String({
+      description:
+        'The id of a connection: only leads that it was not sent and that are not marked as handled, those that wait for it included. `unassigned`: those that no automation gets. Not together with `q`.',
+      examples: ['unassigned'],
+    }),
+  ),
 });
 
 export type FindLeadsQuery = Static<typeof FindLeadsQuery>;

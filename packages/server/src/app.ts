@@ -7,7 +7,7 @@ import { loadSigningKeys, type SigningKeys, secretsOf } from './accounts/signing
 import { makeVerifyToken } from './accounts/tokens.ts';
 import { AttemptRecorder } from './attempts/recorder.ts';
 import { type Config, describeDatabase, hookHostsOf, serviceUrl } from './config.ts';
-import { createConnectionEndpoints } from './connections/endpoint.ts';
+import { createConnectionEndpoints, listOwed } from './connections/endpoint.ts';
 import { ConnectionRecorder } from './connections/recorder.ts';
 import { DEFAULT_SILENT_AFTER_MS, type ReportSources } from './connections/report.ts';
 import { ConsumerRecorder } from './consumers/recorder.ts';
@@ -187,7 +187,10 @@ export async function compose(
     onSendAgain: () => hookSender?.onSubscribed(),
     flushUser: (userId) => stored(connections.flushUser(userId)),
   });
-  const find = createFindEndpoint({ ...reading, store });
+  const find = createFindEndpoint({
+    ...{ ...reading, store },
+    listOwed: (...of) => listOwed(store.connections, ...of),
+  });
   const hooks = config.hooks
     ? {
         store: storedHooks,

@@ -12,6 +12,7 @@ import { formatCount } from '../text.tsx';
 import { type Connection, checkNow, hasLog, isOut } from './list.ts';
 import { logHref } from './opened-log.ts';
 import { showFix } from './row.tsx';
+import { shownOwed } from './shown-owed.ts';
 
 /** Of the last change of each connection, by its id. */
 const results = signal<Readonly<Record<string, string>>>({});
@@ -73,6 +74,14 @@ const mayBeHandled = (connection: Connection): boolean => {
   return missed > 0 || (waiting > 0 && ['new', 'silent', 'ended'].includes(state));
 };
 
+/** The leads that it was not sent, if its row says so. */
+const owedCount = (connection: Connection): number => {
+  if (!isOut(connection)) return 0;
+  const { id, missed, waiting, state, level } = connection;
+  if (id === UNASSIGNED_ID || state === 'ended') return missed + waiting;
+  return missed > 0 || level === 'error' || level === 'warning' ? missed + waiting : 0;
+};
+
 /** Those that its row speaks of. */
 const shownCount = (connection: Connection): number =>
   isOut(connection) ? connection.missed : connection.held || connection.lost;
@@ -102,10 +111,24 @@ export function Buttons({ connection, isWhole = false }: ButtonsProps): JSX.Elem
   );
   return (
     <>
-      {!isWhole && shown > 0 && (
-        <a class="button small" href={logHref(id)}>
-          Show {shown.toLocaleString('en')}
-        </a>
+      {owedCount(connection) > 0 ? (
+        <button
+          type="button"
+          class="small chevron"
+          aria-expanded={shownOwed.value === id}
+          onClick={() => {
+            shownOwed.value = shownOwed.peek() === id ? '' : id;
+          }}
+        >
+          Show {owedCount(connection).toLocaleString('en')}
+        </button>
+      ) : (
+        !isWhole &&
+        shown > 0 && (
+          <a class="button small" href={logHref(id)}>
+            Show {shown.toLocaleString('en')}
+          </a>
+        )
       )}
       {action === 'connect' && (
         <a class="button small" href={hrefOf('connect')}>
@@ -140,7 +163,11 @@ export function Buttons({ connection, isWhole = false }: ButtonsProps): JSX.Elem
   );
 }
 
-const sendingText = (count: number, host: string | null): string =>
+/** Whether the service has accepted it. */
+export const sendLeads = (id: string, leads: readonly string[]): Promise<boolean> =>
+  change({ id, path: '/send', content: { leads }, done: '' });
+
+export const sendingText = (count: number, host: string | null): string =>
   `${formatCount(count)} will be sent${host === null ? '' : ` to ${host}`}. A person may be contacted twice.`;
 
 interface SendAgainProps {

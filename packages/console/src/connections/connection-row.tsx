@@ -2,7 +2,9 @@ import type { JSX } from 'preact';
 import { Buttons } from './buttons.tsx';
 import { type Connection, hasLog } from './list.ts';
 import { logHref } from './opened-log.ts';
+import { Owed } from './owed.tsx';
 import { ConnectionName, Row } from './row.tsx';
+import { shownOwed } from './shown-owed.ts';
 
 interface ConnectionRowProps {
   readonly connection: Connection;
@@ -19,5 +21,6 @@ export const ConnectionRow = ({ connection, isWhole = false, ...rest }: Connecti
     label={<ConnectionName connection={connection} />}
     href={isWhole || !hasLog(connection.id) ? undefined : logHref(connection.id)}
     buttons={<Buttons connection={connection} isWhole={isWhole} />}
+    below={shownOwed.value === connection.id && <Owed connection={connection} />}
   />
 );

@@ -44,13 +44,15 @@ export interface RowProps {
   /** Behind the message. */
   readonly children?: ComponentChildren;
   readonly buttons?: ComponentChildren;
+  /** Below all else. */
+  readonly below?: ComponentChildren;
   /** Unless the visitor has chosen. */
   readonly isOpen?: boolean;
 }
 
 /** Level, name, what the service says about it, its last 24 hours and what can be done; what to do below, if it is opened. */
 export function Row(props: RowProps): JSX.Element {
-  const { id, level, label, href, message, fix, hours, children, buttons } = props;
+  const { id, level, label, href, message, fix, hours, children, buttons, below } = props;
   const isOpen = chosen.value[id] ?? props.isOpen ?? false;
   const toggle = () => {
     chosen.value = { ...chosen.value, [id]: !isOpen };
@@ -84,6 +86,7 @@ export function Row(props: RowProps): JSX.Element {
           <Text>{visible(fix)}</Text>
         </p>
       )}
+      {below}
     </li>
   );
 }

@@ -32,9 +32,9 @@ const FORMATS = {
   json: { type: 'application/json', write: (leads: readonly Lead[]) => JSON.stringify(leads, null, 2) },
 } as const;
 
-function download(format: keyof typeof FORMATS): void {
+export function download(format: keyof typeof FORMATS, leads: readonly Lead[]): void {
   const { type, write } = FORMATS[format];
-  const url = URL.createObjectURL(new Blob([write(shownLeads.peek())], { type }));
+  const url = URL.createObjectURL(new Blob([write(leads)], { type }));
   const link = document.createElement('a');
   link.href = url;
   link.download = `leads-${new Date().toLocaleDateString('sv')}.${format}`;
@@ -60,10 +60,10 @@ export function Export(): JSX.Element {
           {hasMore.value && ' Older leads that are not loaded are not in it.'}
         </p>
         <form method="dialog">
-          <button type="submit" class="primary" onClick={() => download('csv')}>
+          <button type="submit" class="primary" onClick={() => download('csv', shownLeads.peek())}>
             CSV, for spreadsheets
           </button>
-          <button type="submit" onClick={() => download('json')}>
+          <button type="submit" onClick={() => download('json', shownLeads.peek())}>
             JSON
           </button>
           <button type="submit">Cancel</button>

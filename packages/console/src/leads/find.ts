@@ -7,6 +7,8 @@ export interface FindQuery {
   /** In milliseconds since 1970. */
   readonly before: number;
   readonly text?: string;
+  /** Only those that this connection is owed. */
+  readonly owed?: string;
   readonly limit?: number;
 }
 
@@ -27,6 +29,7 @@ const isLeads = (body: unknown): body is Lead[] => Array.isArray(body);
 export async function findLeads(query: FindQuery, signal?: AbortSignal): Promise<FoundLeads> {
   const parameters = new URLSearchParams({ before: new Date(query.before).toISOString() });
   if (query.text) parameters.set('q', query.text);
+  if (query.owed) parameters.set('owed', query.owed);
   if (query.limit) parameters.set('limit', String(query.limit));
   const { body, headers } = await ask(`${FIND_LEADS_PATH}?${parameters}`, isLeads, signal);
   const [, next] = NEXT.exec(headers.get('link') ?? '') ?? [];

@@ -22,6 +22,7 @@ import {
 import type { JudgedRow } from '../connections/sentence.ts';
 import type { Connection } from '../connections/store.ts';
 import { createStopCheck } from '../hooks/url.ts';
+import type { StoredLead } from '../leads/record.ts';
 import { escapeJson, printable, quote } from '../lib/escape.ts';
 import { formatDuration } from '../lib/formats.ts';
 import type { Store } from '../store/store.ts';
@@ -113,19 +114,23 @@ age, until it is sent, accepted, deleted or marked as handled. What was recorded
     name: 'send',
     description: 'send leads to a webhook, again or for the first time',
     arguments: { ...NAME, '[lead...]': 'ids of leads' },
-    options: { '--missed': 'all leads that it missed' },
+    options: {
+      '--missed': 'all leads that it missed',
+      '--owed-by <name>': 'the leads that another connection missed or waits for',
+    },
     help: 'A receiver gets them in order, beside new ones. A person may be contacted twice.',
     examples: ['leadtap connections send CRM --missed', 'leadtap connections send CRM lead-17 lead-18'],
-    run: (_context, { missed }: { missed?: true }, name: string, leads: readonly string[]) => {
-      if (missed ? leads.length > 0 : leads.length === 0)
-        throw new Failure('usage', 'say which leads', 'Give --missed, or the ids of leads.');
-      return withConnection(context, name, async (store, { id, name: shown }) => {
+    run: (_context, { missed, owedBy }: SendOptions, name: string, given: readonly string[]) => {
+      if ([missed, owedBy, given[0]].filter(Boolean).length !== 1)
+        throw new Failure('usage', 'say which leads', 'Give --missed, --owed-by, or the ids of leads.');
+      return withConnection(context, name, async (store, { id, name: shown }, sources) => {
+        const leads = owedBy === undefined ? given : await readOwed(store, sources, owedBy);
         const count = await store.connections.sendAgain(id, missed ? 'missed' : leads, BY);
         if (count === undefined)
           throw new Failure(
             'bad-input',
             `${quote(shown)} polls: leads can be sent to webhooks only`,
-            'Let it ask again with an earlier `since`, or send them to a webhook: `leadtap hooks add`.',
+            'Give the name of a webhook, or add one with `leadtap hooks add`.',
           );
         return `${count} ${count === 1 ? 'lead waits' : 'leads wait'} for ${printable(shown)} now.`;
       });
@@ -186,6 +191,34 @@ export async function reportSourcesOf(
     acceptedKeys: keys ? acceptedKeysOf(keys, config.externalTokens) : [''],
     stoppedBy: createStopCheck(hookHostsOf(config)),
   };
+}
+
+interface SendOptions {
+  readonly missed?: true;
+  readonly owedBy?: string;
+}
+
+const OWED_PER_PAGE = 500;
+
+/** The newest first. */
+export async function* owedPages(
+  store: Store,
+  { id, companyId }: Connection,
+): AsyncGenerator<readonly StoredLead[]> {
+  for (let before: number | undefined, isFirst = true; isFirst || before !== undefined; isFirst = false) {
+    const stamps = await store.connections.listOwed(id, before, OWED_PER_PAGE);
+    const scope = { level: ANY_PLACE, companyId } as const;
+    const found = await store.searchLeads({ scope, stamps, limit: OWED_PER_PAGE });
+    yield found.leads;
+    before = found.next;
+  }
+}
+
+async function readOwed(store: Store, sources: ReportSources, name: string): Promise<readonly string[]> {
+  const { connection } = (await findRow(sources, name)).facts;
+  const ids: string[] = [];
+  for await (const page of owedPages(store, connection)) ids.push(...page.map(({ lead }) => lead.id));
+  return ids;
 }
 
 interface ListOptions {
@@ -261,7 +294,7 @@ const withConnection = (
     await writeLine(context.stdout, await work(store, connection, sources));
   });
 
-async function findRow(sources: ReportSources, wanted: string): Promise<JudgedRow> {
+export async function findRow(sources: ReportSources, wanted: string): Promise<JudgedRow> {
   const { rows } = await readReport(sources, { hasDoor: true });
   const real = rows.filter(({ facts }) => facts.connection.id !== UNASSIGNED_ID);
   const byId = real.find(({ facts }) => facts.connection.id === wanted);

@@ -62,6 +62,19 @@ const isListed = (connection: Connection | undefined, user: PollingUser): connec
   connection !== undefined &&
   (seesCompany(user) ? connection.companyId === user.companyId : connection.userId === user.id);
 
+/** The leads that a connection of the list is owed, newest first. Undefined: it is not listed. */
+export async function listOwed(
+  store: ConnectionStore,
+  user: PollingUser,
+  id: string,
+  { before, limit }: { readonly before: number | undefined; readonly limit: number },
+): Promise<readonly number[] | undefined> {
+  if (id === UNASSIGNED_ID && seesCompany(user))
+    return store.listUnassignedLeads(user.companyId, before, limit);
+  const connection = await store.find(id);
+  return isListed(connection, user) ? store.listOwed(connection.id, before, limit) : undefined;
+}
+
 export function createConnectionEndpoints(options: ConnectionEndpointOptions): CallerEndpoint[] {
   const { sources, isOnlyCompany, onSendAgain, observeRefusal, flushUser } = options;
   const store: ConnectionStore = sources.connections;

@@ -59,8 +59,10 @@ export interface Rule {
   readonly why?: Text;
   /** What to do, before the command. */
   readonly advice?: Text;
-  /** What ends it with one click. Without one, its command shows the log. */
+  /** What ends it with one click. */
   readonly action?: ConnectionAction;
+  /** Of the fix. Default: that of the action. Without one, it shows the log. */
+  readonly command?: Command;
 }
 
 /** Without our own downtime. */
@@ -240,13 +242,15 @@ const maps: Text = (facts) =>
 /** They may be spam, or sent again. */
 const TURNED_AWAY: readonly string[] = ['rate-limit-exceeded', 'client-closed-request', 'request-timeout'];
 
-const COMMANDS: Readonly<Record<ConnectionAction | 'log', string>> = {
+type Command = ConnectionAction | 'log' | 'export';
+const COMMANDS: Readonly<Record<Command, string>> = {
   ...{ handled: 'connections handled', renew: 'token renew', resume: 'connections resume' },
   ...{ send: 'connections send --missed', accept: 'leads refused accept --all --connection' },
   ...{ connect: 'connections handled', 'allow-host': 'connections log', log: 'connections log' },
+  export: 'leads export --owed',
 };
 /** With its name if a person can paste it, else with its id. */
-function commandOf(action: ConnectionAction | 'log', facts: Case): string {
+function commandOf(action: Command, facts: Case): string {
   const { id, name, companyId } = facts;
   const isNamed = isArgument(name) && id !== DOOR_ID && id !== UNASSIGNED_ID;
   const isOfCompany = id === UNASSIGNED_ID && isArgument(companyId);
@@ -304,9 +308,11 @@ const AHEAD: Shared = {
 };
 const goneWhy: Text = (facts) =>
   `our newest is of ${clock(facts, facts.lastStamp)}, leads are gone from this database`;
+const DOWNLOAD: Text = () => 'Download them, then mark them as handled:';
 const MISSED: Shared = {
   why: missedWhy,
-  ...{ advice: () => 'Download them, or send them to a webhook, then', action: 'handled' },
+  advice: DOWNLOAD,
+  ...{ action: 'handled', command: 'export' },
 };
 const STOPPED: Shared = {
   what: ({ stoppedBy }) => `switched off by ${stoppedBy}`,
@@ -346,7 +352,7 @@ export const RULES: Readonly<Record<'in' | 'out' | 'door' | 'unassigned', readon
     {
       ...{ name: 'ended', level: 'error', when: isOwing, action: 'handled' },
       why: ({ endedBy }) => ENDED_WHY[endedBy ?? ''] ?? '',
-      advice: () => 'Send them to another connection, then',
+      ...{ advice: DOWNLOAD, command: 'export' },
     },
     { name: 'over', level: null, when: isOver },
     { name: 'future', level: 'error', when: ({ ahead }) => ahead === 'future', ...AHEAD },
@@ -424,9 +430,9 @@ export function judge(facts: ConnectionFacts, moment: Moment) {
   const known: Case = Object.assign(all, { state, stateSince });
   const rule = rulesOf(known).find(({ when }) => (typeof when === 'string' ? when === state : when(known)));
   if (rule === undefined || rule.level === null) return undefined;
-  const { name, level, why, advice, action = null } = rule;
+  const { name, level, why, advice, action = null, command = action ?? 'log' } = rule;
   const brief = briefOf(rule, known);
   const message = join([brief, why?.(known) ?? ''], ': ');
-  const fix = advice === undefined ? null : `${advice(known)} ${commandOf(action ?? 'log', known)}.`;
+  const fix = advice === undefined ? null : `${advice(known)} ${commandOf(command, known)}.`;
   return { rule: name, state, stateSince, level, brief, message, fix, action };
 }

@@ -32,7 +32,7 @@ import {
   type StoredConnection,
   toConnection,
 } from './record-sql.ts';
-import { countPrunedSql, leadStateSql } from './state-sql.ts';
+import { countPrunedSql, leadStateSql, listOwedSql } from './state-sql.ts';
 import type { ConnectionStore, LeadOutcome, StoredLogEntry, TimeSpan, UnassignedLeads } from './store.ts';
 
 /** The recorder tries again soon, and lists wait for it. */
@@ -56,6 +56,9 @@ const LIST_LOG = `
     FROM leadtap.activity AS a WHERE a.connection = $1 AND a.first_at < leadtap.from_ms($2)
    ORDER BY a.first_at DESC LIMIT $3`;
 const LAST_TIME = Date.UTC(9999, 0);
+const LIST_UNASSIGNED_LEADS = `
+  SELECT leadtap.to_ms(a.created_at) AS "createdAt" FROM leadtap.unassigned AS a
+   WHERE a.company_id = $1 AND a.created_at < leadtap.from_ms($2) ORDER BY a.created_at DESC LIMIT $3`;
 const isIn = ({ level }: LeadScope): string =>
   level === 'COMPANY' ? '' : level === 'BRANCH' ? 'AND l.branch_id = $3' : 'AND l.department_id = $3';
 const placeOf = (scope: LeadScope): readonly string[] =>
@@ -111,6 +114,7 @@ export function createPrunedCount(dialect: Dialect) {
 export function createConnectionStore(database: SqlDatabase): ConnectionStore {
   const { dialect, read, write } = database;
   const sql = { ...prepareRecord(dialect), ...prepareList(dialect), changes: prepareChanges(dialect) };
+  const owed = listOwedSql(dialect);
   /** The values: company, entries, place. */
   const leadsOfLog = (scope: LeadScope): string => `
     SELECT r.number, l.id FROM ${dialect.rows('$2', { number: 'integer', connection: 'text', after: 'time', through: 'time' })} AS r
@@ -178,6 +182,18 @@ export function createConnectionStore(database: SqlDatabase): ConnectionStore {
           ...entry,
           leadIds: idsOf.get(number) ?? [],
         }));
+      }, SHORT),
+
+    listOwed: (id, before = LAST_TIME, limit) =>
+      read(function* () {
+        const rows = yield* query<{ createdAt: number }>(owed, [id, before, limit]);
+        return rows.map(({ createdAt }) => createdAt);
+      }, SHORT),
+
+    listUnassignedLeads: (companyId, before = LAST_TIME, limit) =>
+      read(function* () {
+        const rows = yield* query<{ createdAt: number }>(LIST_UNASSIGNED_LEADS, [companyId, before, limit]);
+        return rows.map(({ createdAt }) => createdAt);
       }, SHORT),
 
     listUnassigned: (companyId) =>

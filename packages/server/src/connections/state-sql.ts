@@ -47,6 +47,19 @@ const PENDING = `SELECT p.created_at AS value FROM leadtap.pending_leads AS p
 export const waitingLeads = (dialect: Dialect, limit = MAX_WAITING): string =>
   `SELECT value FROM (${dueLeads(dialect, limit)} UNION ALL ${PENDING}) AS w`;
 
+/** The values: the connection, a time before which they were created, a limit. */
+export const listOwedSql = (dialect: Dialect): string => `
+  SELECT leadtap.to_ms(o.value) AS "createdAt" FROM leadtap.connections AS c
+    LEFT JOIN leadtap.users AS u ON u.id = c.user_id AND u.company_id = c.company_id
+    ${dialect.joinValues(
+      `SELECT value FROM (
+         SELECT m.created_at AS value FROM leadtap.missed AS m WHERE m.connection = c.id AND ${IS_OWED_MISS}
+         UNION ${waitingLeads(dialect)}) AS owed
+        WHERE value < leadtap.from_ms($2) ORDER BY value DESC LIMIT $3`,
+      'o',
+    )}
+   WHERE c.id = $1 ORDER BY o.value DESC`;
+
 /** Counted at each level apart: each is a range of one index. */
 export const countWaiting = (dialect: Dialect): string =>
   `(${selectVisibleLeads(

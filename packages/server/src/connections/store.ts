@@ -276,6 +276,14 @@ export interface ConnectionStore {
     id: string,
     query: { readonly before: number | undefined; readonly limit: number; readonly scope: LeadScope },
   ): Promise<readonly StoredLogEntry[]>;
+  /** The `createdAt` of the leads that it missed, and of at most 1,000 that wait for it, newest first. Handled ones are not owed. */
+  listOwed(id: string, before: number | undefined, limit: number): Promise<readonly number[]>;
+  /** The same of a company's leads that no automation gets. */
+  listUnassignedLeads(
+    companyId: string,
+    before: number | undefined,
+    limit: number,
+  ): Promise<readonly number[]>;
   listUnassigned(companyId?: string): Promise<readonly UnassignedLeads[]>;
   /** Leads since then that are no imported history: at most `limit`, and the first of them. Without a scope: of all companies. */
   countLeads(

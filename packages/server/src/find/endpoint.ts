@@ -4,6 +4,7 @@ import type { CallerEndpoint } from '../http/endpoint.ts';
 import type { Exchange, Payload } from '../http/exchange.ts';
 import { JSON_MEDIA_TYPE, searchOf } from '../http/headers.ts';
 import type { Caller } from '../http/identify.ts';
+import { ProblemError } from '../http/problems.ts';
 import {
   givenTwice,
   invalidQuery,
@@ -14,7 +15,7 @@ import {
   parseTime,
 } from '../http/query.ts';
 import { createReadEndpoint, type ReadEndpointOptions } from '../http/read-endpoint.ts';
-import { scopeOf } from '../leads/access.ts';
+import { type PollingUser, scopeOf } from '../leads/access.ts';
 import { renderLead } from '../leads/render.ts';
 import type { LeadSearchResult, LeadStore } from '../leads/store.ts';
 import { systemClock, toIso } from '../lib/clock.ts';
@@ -22,11 +23,18 @@ import { mapInSlices } from '../lib/event-loop.ts';
 
 export interface FindEndpointOptions extends ReadEndpointOptions {
   readonly store: Pick<LeadStore, 'searchLeads'>;
+  /** The leads that a connection is owed, newest first. Undefined: the user has no such connection. */
+  readonly listOwed: (
+    user: PollingUser,
+    connection: string,
+    query: Pick<FindQuery, 'before' | 'limit'>,
+  ) => Promise<readonly number[] | undefined>;
 }
 
 interface FindQuery {
   readonly before: number | undefined;
   readonly text: string | undefined;
+  readonly owed: string | undefined;
   readonly limit: number;
 }
 
@@ -47,24 +55,33 @@ function parseFindQuery(search: string): FindQuery {
   const limit = parseLimit(query['limit']);
   const before = parseOptional(query['before'], parseTime);
   const q = parseOptional(query['q'], parseText);
-  if ('value' in limit && 'value' in before && 'value' in q)
-    return { before: before.value, text: q.value, limit: limit.value };
-  throw invalidQuery({ before, limit, q });
+  const owed = parseOptional(query['owed'], parseText);
+  if ('detail' in before || 'detail' in limit || 'detail' in q || 'detail' in owed)
+    throw invalidQuery({ before, limit, q, owed });
+  if (q.value !== undefined && owed.value !== undefined)
+    throw invalidQuery({ owed: { detail: 'Give either `q` or `owed`.' } });
+  return { before: before.value, text: q.value, owed: owed.value, limit: limit.value };
 }
 
 /** A search that takes longer ends with what it has. */
 const MAX_SEARCH_MS = 10_000;
 
 export function createFindEndpoint(options: FindEndpointOptions): CallerEndpoint {
-  const { store, clock = systemClock } = options;
+  const { store, listOwed, clock = systemClock } = options;
 
   async function search(exchange: Exchange, { user }: Caller): Promise<Found> {
     const query = parseFindQuery(searchOf(exchange.request.url));
+    const stamps = query.owed === undefined ? undefined : await listOwed(user, query.owed, query);
+    if (query.owed !== undefined && !stamps)
+      throw new ProblemError('no-such-resource', { detail: 'Your user has no connection with this id.' });
     const endsAt = clock() + MAX_SEARCH_MS;
     const isTimeUp = () => clock() >= endsAt;
     const scope = scopeOf(user);
     return scope
-      ? { query, ...(await store.searchLeads({ scope, ...query, isTimeUp }, exchange.disconnected())) }
+      ? {
+          query,
+          ...(await store.searchLeads({ scope, ...query, stamps, isTimeUp }, exchange.disconnected())),
+        }
       : { query, leads: [], next: undefined };
   }
 
@@ -85,7 +102,10 @@ async function respond(
   return { status: 200, body, leads: leads.length };
 }
 
-function nextPath({ text, limit }: FindQuery, before: number): string {
-  const q = text === undefined ? '' : `&q=${encodeURIComponent(text)}`;
-  return `${FIND_LEADS_PATH}?before=${toIso(before)}${q}&limit=${limit}`;
+function nextPath({ text, owed, limit }: FindQuery, before: number): string {
+  const given = { q: text, owed };
+  const others = Object.entries(given).map(([name, value]) =>
+    value === undefined ? '' : `&${name}=${encodeURIComponent(value)}`,
+  );
+  return `${FIND_LEADS_PATH}?before=${toIso(before)}${others.join('')}&limit=${limit}`;
 }

@@ -147,14 +147,15 @@ export function createLeadSearch(
     );
 
   return {
-    async searchLeads({ scope, before = AFTER_ALL_MS, text, limit, isTimeUp = () => false }, signal) {
+    async searchLeads({ scope, before = AFTER_ALL_MS, text, stamps, limit, isTimeUp = () => false }, signal) {
       if (![...valuesOf(scope), text ?? ''].every(isStorable)) return { leads: [], next: undefined };
       const matcher = text === undefined ? undefined : createLeadMatcher(text);
-      const found: number[] = [];
-      let next: number | undefined = before;
+      const found: number[] = [...(stamps ?? [])];
+      let next: number | undefined = stamps ? stamps[limit - 1] : before;
       let costNs = 0;
       const isOver = () => costNs >= MAX_COST_NS || isTimeUp();
-      do {
+      const isGoingOn = () => next === before || (found.length < limit && !isOver());
+      while (stamps === undefined && next !== undefined && isGoingOn()) {
         const from: number = next;
         const step: Step = await runStep(
           scope,
@@ -170,7 +171,7 @@ export function createLeadSearch(
           if (isMatch[index]) found.push(createdAt);
         next = step.next;
         costNs += step.costNs;
-      } while (next !== undefined && found.length < limit && !isOver());
+      }
       if (found.length > limit) next = found[limit - 1];
 
       const leads: StoredLead[] = [];

@@ -94,6 +94,8 @@ export interface LeadSearchQuery {
   readonly before?: number | undefined;
   /** Only leads with this text in a name, an e-mail address, a phone number or their id. Absent: all leads. */
   readonly text?: string | undefined;
+  /** Only those with this `createdAt`, newest first, at most `limit`. */
+  readonly stamps?: readonly number[] | undefined;
   readonly limit: number;
   /** Asked after each step of the search: once it is true, the search ends with what it has. */
   readonly isTimeUp?: (() => boolean) | undefined;

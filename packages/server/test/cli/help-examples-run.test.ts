@@ -13,7 +13,7 @@ const NOT_RUN: readonly (readonly [RegExp, string])[] = [
   [/leadtap (serve|demo)\b/, 'does not end'],
   [/postgres:\/\/|leadtap alert/, 'needs a server'],
   [/token (renew|revoke)|hooks (rename|remove|send-test)/, 'the id is made up'],
-  [/connections (log|rename|send|pause|resume|handled|end)/, 'the name is made up'],
+  [/connections (log|rename|send|pause|resume|handled|end)|--owed CRM/, 'the name is made up'],
   [/leads refused (show|.*--connection)/, 'the request is made up'],
   [/leads (erase|prune) (?!.*--(yes|dry-run))/, 'asks a person'],
   ...(inject('store') === 'postgres' ? ([[/leadtap backup/, 'copies SQLite files']] as const) : []),

@@ -86,7 +86,7 @@ const OUT: readonly Row[] = [
     facts: poller({ ...waits(2 * DAY), is: ended('revoked') }),
     says: 'error ended ended handled',
     message: 'stopped on Tuesday, 3 wait, safe: its key was revoked',
-    fix: 'Send them to another connection, then `leadtap connections handled CRM`.',
+    fix: 'Download them, then mark them as handled: `leadtap leads export --owed CRM`.',
   },
   {
     name: '42: its receiver answered 410',
@@ -198,7 +198,7 @@ const OUT: readonly Row[] = [
     facts: poller(missed({ passed: 3 })),
     says: 'error working missed handled',
     message: '38 sent, 3 not received: CRM asked past them. Safe here',
-    fix: 'Download them, or send them to a webhook, then `leadtap connections handled CRM`.',
+    fix: 'Download them, then mark them as handled: `leadtap leads export --owed CRM`.',
   },
   {
     name: 'it asked past some, others were moved, and two are old',
@@ -627,7 +627,7 @@ describe('a message', () => {
 
 describe('a fix', () => {
   const COMMANDS =
-    /^leadtap (?:connections (?:send --missed|handled|resume|log)|token renew|leads refused accept --all --connection) (?:[\w@%+=:,./-]+|'[^']+')(?: --company acme)?(?: --map \S+)*$/;
+    /^leadtap (?:connections (?:send --missed|handled|resume|log)|token renew|leads export --owed|leads refused accept --all --connection) (?:[\w@%+=:,./-]+|'[^']+')(?: --company acme)?(?: --map \S+)*$/;
   const commandsOf = (fix: string) => [...fix.matchAll(/`([^`]*)`/g)].map(([, command]) => command ?? '');
 
   it('has one command, which exists', () => {
@@ -648,6 +648,6 @@ describe('a fix', () => {
     ['', 'poll-1'],
   ])('names %s as %s', (name, argument) => {
     const judgement = judge(poller({ ...missed({ passed: 1 }), is: { name } }), MOMENT);
-    expect(judgement?.fix).toContain(`\`leadtap connections handled ${argument}\``);
+    expect(judgement?.fix).toContain(`\`leadtap leads export --owed ${argument}\``);
   });
 });

@@ -10,6 +10,7 @@ import { systemCode } from '../../lib/system-error.ts';
 import type { Store } from '../../store/store.ts';
 import { companiesOf } from '../accounts/organisation.ts';
 import { addCommand } from '../command.ts';
+import { findRow, owedPages, reportSourcesOf } from '../connections.ts';
 import { type CommandContext, withStore } from '../context.ts';
 import { Failure } from '../failure.ts';
 import { formatLeadCount, type Output, write, writeJsonArray, writeLine } from '../output.ts';
@@ -28,13 +29,14 @@ export function registerLeadsExport(leads: Command, context: CommandContext): vo
         text: 'only the leads created after this time, or in this time span',
         parse: (text) => parseSince(text, context.clock()),
       },
+      '--owed <name>': 'only the leads that this connection missed or waits for',
       '--format <format>': { text: 'default: by the name of the file, or else ndjson', choices: FORMATS },
       '--output <file>': 'write to a new file instead of standard output',
       '--no-created-at': 'leave createdAt out, so that an import adds the leads as new ones',
       '--json': { text: 'one JSON array, the same as --format json', conflicts: 'format' },
     },
     help: `
-The leads come company by company, oldest first, with the fields that \`leads import\` takes. Leads that are added while it
+The leads come company by company, oldest first (with --owed, newest first), with the fields that \`leads import\` takes. Leads that are added while it
 runs may be missing; no lead comes twice. To import them with their times: leadtap leads import FILE --historical
 
 NDJSON keeps every value as it is. CSV is for spreadsheets: custom fields become text, and an apostrophe before a text that
@@ -48,6 +50,7 @@ longer need it.`,
       'leadtap leads export > leads.ndjson',
       'leadtap leads export --company soleil --since 30d --output leads.csv',
       'leadtap leads export --format csv | gzip > leads.csv.gz',
+      'leadtap leads export --owed CRM --output owed.csv',
     ],
     run: exportLeads,
   });
@@ -56,6 +59,7 @@ longer need it.`,
 interface ExportOptions {
   readonly company?: string;
   readonly since?: number;
+  readonly owed?: string;
   readonly format?: ExportFormat;
   readonly output?: string;
   /** False: --no-created-at. */
@@ -70,8 +74,11 @@ function formatOf({ format, json, output = '' }: ExportOptions): ExportFormat {
 }
 
 async function exportLeads(context: CommandContext, options: ExportOptions): Promise<void> {
-  await withStore(context, async (store) => {
+  await withStore(context, async (store, config) => {
     const { stdout, stderr, signal } = context;
+    const { owed } = options;
+    const sources = await reportSourcesOf(store, config, context);
+    const owing = owed === undefined ? undefined : (await findRow(sources, owed)).facts.connection;
     let count = 0;
     const countPage = (page: readonly StoredLead[]) => {
       count += page.length;
@@ -79,7 +86,7 @@ async function exportLeads(context: CommandContext, options: ExportOptions): Pro
     const writeTo = (output: Output) =>
       WRITERS[formatOf(options)](
         output,
-        () => allLeads(store, options, signal),
+        () => (owing ? owedPages(store, owing) : allLeads(store, options, signal)),
         fieldsOf(options),
         countPage,
       );
