@@ -158,7 +158,7 @@ export const VARIABLES = {
     name: 'LEADTAP_ALERT_URL',
     parse: urls.parseAlertUrl,
     meaning:
-      'Messages about problems of the status page are sent here: an address of ntfy, Slack, Mattermost, Teams, or any other that accepts a text. It is a secret.',
+      'Messages about what gets red or amber on the status page are sent here: an address of ntfy, Slack, Mattermost, Teams, or any other that accepts a text. It is a secret.',
   },
   silentAfter: {
     name: 'LEADTAP_SILENT_AFTER',
