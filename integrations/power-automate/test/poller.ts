@@ -1,6 +1,6 @@
 import type { Lead } from '@leadtap/contract';
 import type { ReceivedEvent } from '../../../packages/testing/integrations/hook-receiver.ts';
-import type { MakePoller } from '../../../packages/testing/pollers/poller.ts';
+import { type MakePoller, UNTIL_REMINDED } from '../../../packages/testing/pollers/poller.ts';
 import { InstantFlow } from './instant-flow.ts';
 import { PollingTrigger } from './power-automate.ts';
 
@@ -35,5 +35,6 @@ export const powerAutomateInstant: MakePoller = ({ connection, now, handOn, rece
       if (flow.failed.length > 0) throw new Error(flow.failed.splice(0).join());
     },
     restart: () => undefined,
+    idlePolls: UNTIL_REMINDED,
   };
 };

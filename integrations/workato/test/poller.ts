@@ -1,7 +1,7 @@
 import { HOOKS_PATH, type Lead, MAX_LEADS_PER_PAGE, NEW_LEADS_PATH } from '@leadtap/contract';
 import { respondWith } from '../../../packages/testing/integrations/hook-receiver.ts';
 import type { Connection } from '../../../packages/testing/integrations/new-leads.ts';
-import type { MakePoller } from '../../../packages/testing/pollers/poller.ts';
+import { type MakePoller, UNTIL_REMINDED } from '../../../packages/testing/pollers/poller.ts';
 
 async function readPage({ baseUrl, token }: Connection, since?: string): Promise<readonly Lead[]> {
   const query = new URLSearchParams(since === undefined ? {} : { since });
@@ -59,6 +59,7 @@ export const workatoInstant: MakePoller = (environment) => {
   };
   return {
     ...trigger,
+    idlePolls: UNTIL_REMINDED,
     turnOn: async () => {
       const subscribed = await fetch(connection.baseUrl + HOOKS_PATH, {
         method: 'POST',

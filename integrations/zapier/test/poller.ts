@@ -1,4 +1,4 @@
-import type { MakePoller } from '../../../packages/testing/pollers/poller.ts';
+import { type MakePoller, UNTIL_REMINDED } from '../../../packages/testing/pollers/poller.ts';
 import { InstantZap } from './instant-zap.ts';
 import { ZapierPoller } from './zapier-poller.ts';
 
@@ -61,5 +61,6 @@ export const zapierInstant: MakePoller = ({ connection, now, handOn, store, rece
       if (failures.length > 0) throw failures[0];
     },
     restart: startProcess,
+    idlePolls: UNTIL_REMINDED,
   };
 };

@@ -5,7 +5,6 @@ import { createEmptyCheck } from './accounts/no-company.ts';
 import { acceptedKeysOf, keyIdOf } from './accounts/own-tokens.ts';
 import { loadSigningKeys, type SigningKeys, secretsOf } from './accounts/signing-keys.ts';
 import { makeVerifyToken } from './accounts/tokens.ts';
-import { AttemptRecorder } from './attempts/recorder.ts';
 import { type Config, describeDatabase, hookHostsOf, serviceUrl } from './config.ts';
 import { createConnectionEndpoints, listOwed } from './connections/endpoint.ts';
 import { ConnectionRecorder } from './connections/recorder.ts';
@@ -123,7 +122,6 @@ export async function compose(
   });
   connections.start();
   const stored = createFlushWait();
-  const attempts = new AttemptRecorder(store.attempts, recording);
   const refusedLeads = new RefusedLeadRecorder(store.refusedLeads, {
     ...{ clock, createId: createUuid, isOn: config.keepRefused, log: logger },
   });
@@ -206,8 +204,7 @@ export async function compose(
       ...hooks,
       changes: accounts,
       publicUrl,
-      hasConsumers: recorder !== undefined,
-      ...{ attempts, connections },
+      connections,
       onOutcome: addHookMetrics(metrics.registry),
       watchReserved: metrics.watchReserved,
       delivery: createDelivery({ maxSockets: sockets?.maxHookSockets, ...options.hookDelivery }),
@@ -288,7 +285,6 @@ export async function compose(
     privateServer,
     onStart: () => {
       hookSender?.start();
-      attempts.start();
       alerts?.start();
     },
     beforeStop: async () => {
@@ -299,7 +295,7 @@ export async function compose(
     },
     close: async () => {
       limiters.close();
-      await Promise.all([refusedLeads.close(), recorder?.close(), attempts.close(), connections.close()]);
+      await Promise.all([refusedLeads.close(), recorder?.close(), connections.close()]);
       // Another instance, which has recorded polls, may have stopped meanwhile.
       if (!recorder) await recordPause();
       await store.close();

@@ -53,15 +53,6 @@ function wellBut(
   return Object.fromEntries(tried.map((key) => [key, figure(differences[key] ?? {})]));
 }
 
-/**
- * These keep no position. If they read the leads of an event only when it has been repeated, 2 minutes later, they read them twice.
- */
-const READ_AFTER_THE_REMINDER = {
-  refusedBetweenPages: { twice: 50 },
-  refusedForTheHour: { twice: 240 },
-  serviceRestartsBetweenPages: { twice: 150 },
-};
-
 /** With what this repository has for the platform. */
 export const OUR_WAYS = {
   zapierInstant: {
@@ -78,7 +69,7 @@ export const OUR_WAYS = {
   },
   makeInstant: {
     name: 'Make instant modules',
-    outcomes: wellBut(READ_AFTER_THE_REMINDER, ['pollerRestarts', 'pollerKilledInBetween']),
+    outcomes: wellBut({}, ['pollerRestarts', 'pollerKilledInBetween']),
   },
   n8nNode: {
     name: 'n8n node',
@@ -110,7 +101,7 @@ export const OUR_WAYS = {
   },
   powerAutomateInstant: {
     name: 'Power Automate instant flow',
-    outcomes: wellBut(READ_AFTER_THE_REMINDER, ['pollerRestarts', 'pollerKilledInBetween']),
+    outcomes: wellBut({}, ['pollerRestarts', 'pollerKilledInBetween']),
   },
   powerAutomateConnector: {
     name: 'Power Automate connector',

@@ -35,6 +35,9 @@ export interface Poller {
   readonly idlePolls?: number;
 }
 
+/** For those that poll after events alone: an event whose leads still wait is sent again after ten minutes, six polls of two minutes. */
+export const UNTIL_REMINDED = 7;
+
 export type MakePoller = (environment: Environment) => Poller;
 
 /** Keeps text for a poller, and nothing that a dead process writes. */

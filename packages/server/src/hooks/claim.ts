@@ -35,7 +35,7 @@ const createHook = (
   companyId,
   createdAt: now,
   announcedThrough: since ?? start ?? 0,
-  announcedSince: hook.send === 'event' ? null : (since ?? start ?? 0),
+  announcedSince: since ?? start ?? 0,
   ...{ lastEventAt: null, lastStatus: null },
   ...{ failures: 0, failingSince: null, disabledAt: null },
   ...{ notBefore: now, checkAt: now, remindAt: null, scopes: null },
@@ -93,8 +93,8 @@ export interface ExaminedHook extends StoredHook {
   readonly newest: number | null;
   /** SQLite has 0 and 1. */
   readonly isDue: boolean | number;
-  /** Up to where the consumer has polled all that was announced. Null: it is not known. */
-  readonly polledThrough: number | null;
+  /** The first lead that was announced and not sent to the connection of its token, if it is announced again now. */
+  readonly waitingSince: number | null;
   readonly hasPending: boolean | number;
 }
 
@@ -107,9 +107,11 @@ export function claimHooks(
   const claimUntil = now + claimMs;
   const settled: SettledHook[] = [];
   const due: DueHook[] = [];
-  for (const { companyId, newest, isDue, polledThrough, hasPending, ...found } of rows) {
+  for (const { companyId, newest, isDue, waitingSince, hasPending, ...found } of rows) {
     const through = Math.max(newest ?? 0, found.announcedThrough);
-    const { remindAt } = found;
+    // What was announced was sent since.
+    const isSent = found.remindAt !== null && found.remindAt <= now && waitingSince === null;
+    const remindAt = isSent ? null : found.remindAt;
     const nextCheckAt = remindAt !== null && remindAt > now ? remindAt : null;
     // There is a new lead, and the minute since the failure is not over.
     const isEarly = !isDue && found.notBefore > now && (found.checkAt ?? 0) > found.notBefore;
@@ -118,7 +120,13 @@ export function claimHooks(
     const isNothingLeft = through === found.announcedThrough && !hasPending;
     const isOver = !isDue && found.disabledAt === null && isNothingLeft && nextCheckAt === null;
     const failures = isOver ? { failures: 0, failingSince: null } : {};
-    const hook = { ...found, ...failures, checkAt, notBefore: isDue ? claimUntil : found.notBefore };
+    const hook = {
+      ...found,
+      ...failures,
+      remindAt,
+      checkAt,
+      notBefore: isDue ? claimUntil : found.notBefore,
+    };
     // A success is of the last attempt: until there is a response to this one, there is none.
     const attempt = {
       lastEventAt: now,
@@ -126,7 +134,7 @@ export function claimHooks(
     };
     settled.push({ claimed: found, progress: isDue ? { ...hook, ...attempt } : hook });
     if (isDue)
-      due.push({ hook, companyId, through, polledThrough, hasPending: Boolean(hasPending), claimedAt: now });
+      due.push({ hook, companyId, through, waitingSince, hasPending: Boolean(hasPending), claimedAt: now });
   }
   return { settled, due };
 }

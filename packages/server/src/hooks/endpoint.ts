@@ -16,7 +16,6 @@ import {
 } from '@leadtap/contract';
 import { findTextProblem } from '../accounts/organisation-fields.ts';
 import { storableExpiry, tokenKeyOf } from '../accounts/token-key.ts';
-import { isSameConsumer } from '../consumers/store.ts';
 import { addressKey, rateLimitExceeded } from '../http/authorize.ts';
 import { type BodyRule, readBody } from '../http/body.ts';
 import { type Endpoint, READ_METHODS, type RefusalObserver } from '../http/endpoint.ts';
@@ -117,7 +116,8 @@ export function createHookEndpoints(options: HookEndpointOptions): Endpoint[] {
   async function findHook({ request }: Exchange, token: Caller['token']): Promise<Hook> {
     const id = idOf(request);
     const hook = HOOK_ID.test(id) ? await hooks.store.find(id) : undefined;
-    if (!hook || !isSameConsumer(hook, tokenKeyOf(token))) throw noSuchHook();
+    const { userId, tokenId } = tokenKeyOf(token);
+    if (hook?.userId !== userId || hook.tokenId !== tokenId) throw noSuchHook();
     return hook;
   }
 

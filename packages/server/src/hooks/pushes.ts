@@ -1,8 +1,7 @@
 /** The requests to a webhook, for the log and the failures of its connection. */
 import type { ConnectionKey, PushRun } from '../connections/store.ts';
-import type { EndedAttempts } from './hook-attempts.ts';
-import type { SentLead } from './rules.ts';
-import type { Hook, HookProgress } from './store.ts';
+import type { ClaimResult, SentLead, SentLeads } from './rules.ts';
+import type { DueHook, Hook, HookProgress } from './store.ts';
 
 /** A webhook that sends events belongs to the connection that polls with its token. */
 export const connectionKeyOf = ({ userId, send, tokenId, connectionId }: Hook): ConnectionKey =>
@@ -10,8 +9,16 @@ export const connectionKeyOf = ({ userId, send, tokenId, connectionId }: Hook): 
     ? { userId, kind: 'poll', keyId: tokenId }
     : { userId, kind: 'webhook', keyId: connectionId };
 
+interface EndedRequests {
+  readonly due: DueHook;
+  readonly result: ClaimResult | SentLeads;
+  /** The leads that were accepted. */
+  readonly sent: readonly SentLead[];
+  readonly durationMs: number | undefined;
+}
+
 export function pushesOf(
-  { due, result, sent, durationMs }: EndedAttempts,
+  { due, result, sent, durationMs }: EndedRequests,
   { checkAt }: HookProgress,
   now: number,
 ): readonly PushRun[] {

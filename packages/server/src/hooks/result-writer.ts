@@ -1,10 +1,6 @@
-/** Stores and logs what follows from attempts, in batches: the claim of each ends, or goes on with a new position. */
-import { addHours, hoursOf } from '../attempts/hours.ts';
-import type { PendingAttempt } from '../attempts/merge-attempts.ts';
-import type { AttemptRecorder } from '../attempts/recorder.ts';
+/** Stores and records what follows from attempts, in batches: the claim of each ends, or goes on with a new position. */
 import type { ConnectionRecorder } from '../connections/recorder.ts';
 import type { PushRun } from '../connections/store.ts';
-import { attemptsOfHook, subjectOfHook } from './hook-attempts.ts';
 import type { Outage, SenderLog } from './outage.ts';
 import { connectionKeyOf, pushesOf } from './pushes.ts';
 import {
@@ -25,11 +21,8 @@ import {
 
 export interface ResultWriterOptions {
   readonly store: Pick<HookStore, 'now' | 'settle' | 'remove'>;
-  /** Whether polls are recorded. */
-  readonly hasConsumers: boolean;
   readonly log: SenderLog;
-  /** For the log of the user. Default: it is not recorded. */
-  readonly attempts?: Pick<AttemptRecorder, 'add'> | undefined;
+  /** Default: it is not recorded. */
   readonly connections?: Pick<ConnectionRecorder, 'recordPush'> | undefined;
 }
 
@@ -52,8 +45,6 @@ export class ResultWriter {
   readonly #onStored: (checkInMs: number) => void;
   /** By hook: the last one has the position of those before it. */
   readonly #results = new Map<string, Result>();
-  /** Of claims that go on: with what was stored since they began. */
-  readonly #hours = new WeakMap<DueHook, string>();
   #writing: Promise<void> | undefined;
   #batch: { readonly begunAt: number; readonly stored: Promise<void> } | undefined;
 
@@ -96,30 +87,24 @@ export class ResultWriter {
   }
 
   async #store(batch: readonly Result[]): Promise<void> {
-    const { store, hasConsumers, attempts, connections } = this.#options;
+    const { store, connections } = this.#options;
     const now = await store.now();
     const settled: SettledHook[] = [];
-    const logged: { readonly hook: Hook; readonly attempt: PendingAttempt }[] = [];
     const pushed: { readonly hook: Hook; readonly run: PushRun }[] = [];
     for (const one of batch) {
       const { due, result, sent } = one;
       const { hook } = due;
-      const context = { now, random: Math.random(), hasConsumers };
+      const context = { now, random: Math.random() };
       const isOfLeads = 'end' in result;
       const after = isOfLeads
         ? progressAfterLeads(due, result, context)
         : progressAfter(due, result, context);
       this.#log(hook, isOfLeads ? result.end : result, after);
-      const ended = attemptsOfHook(one, after, now);
-      for (const attempt of ended) logged.push({ hook, attempt });
       for (const run of pushesOf(one, after, now)) pushed.push({ hook, run });
-      const hours = addHours(this.#hours.get(due) ?? hook.hours, hoursOf(ended), now);
-      this.#hours.set(due, hours);
-      const progress = { ...after, hours };
       if (!isOfLeads && result.kind === 'gone' && (await store.remove(hook.id, hook.createdAt))) continue;
       settled.push({
         claimed: hook,
-        progress,
+        progress: after,
         ...(sent.length > 0 && {
           accepted: {
             companyId: due.companyId,
@@ -130,7 +115,6 @@ export class ResultWriter {
       });
     }
     await store.settle(settled);
-    for (const { hook, attempt } of logged) attempts?.add(subjectOfHook(hook), hook.userId, attempt);
     for (const { hook, run } of pushed)
       connections?.recordPush(connectionKeyOf(hook), hook.tokenExpiresAt, run);
     for (const { progress } of settled) if (progress.checkAt !== null) this.#onStored(progress.checkAt - now);

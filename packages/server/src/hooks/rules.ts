@@ -67,8 +67,6 @@ export interface RuleContext {
   readonly now: number;
   /** From 0 to 1. */
   readonly random: number;
-  /** Whether polls are recorded. If not, it is unknown whether the consumer has polled, and nothing is repeated. */
-  readonly hasConsumers: boolean;
 }
 
 const SECOND_MS = 1000;
@@ -79,9 +77,8 @@ const DAY_MS = 24 * HOUR_MS;
 const PAUSE_MS = SECOND_MS;
 /** Until there may be a free slot. */
 const POSTPONE_MS = SECOND_MS;
-const REMIND_AFTER_MS = 2 * MINUTE_MS;
-/** A new event announces again what was announced so long ago and was not polled. Polls are recorded every 5 seconds. */
-const UNPOLLED_AFTER_MS = 30 * SECOND_MS;
+/** A thin event whose leads still wait is sent again after each of these: the next one is longer than what was waited. */
+const REMIND_AFTER_MS = [10 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS];
 export const FIRST_BACKOFF_MS = 5 * SECOND_MS;
 /** The last one is repeated, on the first day. */
 const BACKOFF_MS = [FIRST_BACKOFF_MS, 30 * SECOND_MS, 2 * MINUTE_MS, 5 * MINUTE_MS];
@@ -98,21 +95,12 @@ const MAX_RETRY_AFTER_MS = DAY_MS;
 const FIRST_DAY = { ms: DAY_MS, failures: 250 };
 const DISABLE_AFTER = { ms: 3 * DAY_MS, failures: 290 };
 
-/** Nothing new: the consumer has not polled since the events before. */
+/** Nothing new: leads that were announced before still wait. */
 const isReminder = ({ hook, through }: DueHook): boolean => through <= hook.announcedThrough;
 
-/** Leads after it were announced and not polled. Undefined: there are none. */
-function unpolledSince({ hook: { announcedSince, announcedThrough }, polledThrough }: DueHook) {
-  const since = announcedSince === null ? announcedThrough : Math.max(announcedSince, polledThrough ?? 0);
-  return since < announcedThrough ? since : undefined;
-}
-
 /** The leads after it, up to `through`, are announced by the event. */
-export function sinceOf(due: DueHook): number {
-  const { hook, polledThrough, claimedAt } = due;
-  const isLate = polledThrough !== null && claimedAt - (hook.lastEventAt ?? claimedAt) >= UNPOLLED_AFTER_MS;
-  return (isReminder(due) || isLate ? unpolledSince(due) : undefined) ?? hook.announcedThrough;
-}
+export const sinceOf = ({ hook, waitingSince }: DueHook): number =>
+  waitingSince === null ? hook.announcedThrough : Math.min(waitingSince - 1, hook.announcedThrough);
 
 export function progressAfter(due: DueHook, result: ClaimResult, context: RuleContext): HookProgress {
   switch (result.kind) {
@@ -162,20 +150,12 @@ export function progressAfterLeads(
   }
 }
 
-function progressAfterSuccess(
-  due: DueHook,
-  status: number,
-  { now, hasConsumers }: RuleContext,
-): HookProgress {
+function progressAfterSuccess(due: DueHook, status: number, { now }: RuleContext): HookProgress {
   const { hook, through } = due;
-  const isRepetition = isReminder(due) || sinceOf(due) < hook.announcedThrough;
-  // What was repeated once is not repeated again.
-  const unpolled = isRepetition || !hasConsumers ? undefined : unpolledSince(due);
-  // Further events do not postpone the reminder, unless the consumer polls.
-  const remindAt = unpolled !== undefined && unpolled === hook.announcedSince ? hook.remindAt : null;
+  const remindAt = nextReminder(due, now);
   return {
     announcedThrough: Math.max(through, hook.announcedThrough),
-    announcedSince: unpolled ?? hook.announcedThrough,
+    announcedSince: remindAt === null ? hook.announcedThrough : hook.announcedSince,
     lastEventAt: now,
     lastStatus: status,
     failures: 0,
@@ -184,10 +164,16 @@ function progressAfterSuccess(
     notBefore: now + PAUSE_MS,
     // For leads that came while the event was in flight.
     checkAt: now + PAUSE_MS,
-    remindAt: hasConsumers && !isReminder(due) ? (remindAt ?? now + REMIND_AFTER_MS) : null,
+    remindAt,
     scopes: hook.scopes,
     hours: hook.hours,
   };
+}
+
+function nextReminder(due: DueHook, now: number): number | null {
+  const waitedMs = isReminder(due) ? due.claimedAt - (due.hook.lastEventAt ?? 0) : 0;
+  const pauseMs = REMIND_AFTER_MS.find((ms) => ms > waitedMs);
+  return pauseMs === undefined ? null : now + pauseMs;
 }
 
 function progressAfterFailure(hook: Hook, outcome: Outcome, { now, random }: RuleContext): HookProgress {

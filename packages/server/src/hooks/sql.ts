@@ -2,8 +2,6 @@
 
 import { endHooksSql, IS_NOT_REVOKED, limitEnded, pruneEnded } from '../accounts/ended-consumers.ts';
 import { PROFESSIONAL } from '../accounts/records.ts';
-import { prepareAttempts, removeSubjects } from '../attempts/sql.ts';
-import { hookSubjectOf } from '../attempts/store.ts';
 import type { PendingLead } from '../connections/store.ts';
 import {
   connectWebhook,
@@ -139,19 +137,6 @@ const hasAcceptedKey = ({ isIn }: Dialect, parameter: string): string =>
   `(h.key_id IS NULL OR ${isIn('h.key_id', parameter)} OR ${isIn("''", parameter)})`;
 
 /**
- * Up to where the consumer `c` has polled all that was announced. Null: it is not known. A gap, which it has skipped, counts if it has
- * leads that were announced since it polled last.
- */
-function polledThrough({ rows }: Dialect): string {
-  const position = `CASE WHEN c.delivered_through > c.confirmed_through THEN c.delivered_through
-    ELSE coalesce(c.confirmed_through, c.delivered_through) END`;
-  const after = 'coalesce(g.after, leadtap.from_ms(0))';
-  const gap = `SELECT min(${after}) FROM ${rows('c.gaps', { after: 'time', through: 'time' })} AS g
-    WHERE g.through > coalesce(h.announced_since, h.announced_through) AND ${after} < h.announced_through`;
-  return `CASE WHEN (${gap}) < ${position} THEN (${gap}) ELSE ${position} END`;
-}
-
-/**
  * Hooks that are due come first, the longest waiting of them before others. The values: now, limit, the companies that are examined,
  * those that are not: hooks, companies, companies whose retries are not, and the accepted keys. SKIP LOCKED: another instance has the hook.
  */
@@ -166,12 +151,23 @@ function claimSql(dialect: Dialect, isOfAll: boolean): string {
   const mayClaim = `(${mayWait} OR ${isFree} AND NOT ${isIn('h.id', '$4')} AND NOT ${isIn('h.company_id', '$5')}
     AND (h.failures = 0 OR NOT ${isIn('h.company_id', '$6')}) AND ${hasAcceptedKey(dialect, '$7')})`;
   /** Later than any reminder: the clock was set back. */
-  const mayRemind = `(h.remind_at <= ${NOW} OR h.remind_at > ${minutesLater(3)} OR h.remind_at IS NOT NULL AND ${wasAhead})`;
-  const hasPolled = '(polled_through >= h.announced_through) IS TRUE';
+  const mayRemind = `(h.remind_at <= ${NOW} OR h.remind_at > ${minutesLater(361)} OR h.remind_at IS NOT NULL AND ${wasAhead})`;
+  /** Sent or asked past: it does not wait. */
+  const position = 'CASE WHEN c.position > h.announced_since THEN c.position ELSE h.announced_since END';
+  const waitingSince = `CASE WHEN ${mayRemind} THEN ${selectVisibleLeads(
+    dialect,
+    'u',
+    (
+      leads,
+    ) => `SELECT l.created_at FROM ${leads} AND l.created_at > ${position} AND l.created_at <= h.announced_through
+      AND l.created_at = l.automation_created_at
+      AND NOT EXISTS (SELECT 1 FROM leadtap.deliveries AS d WHERE d.created_at = l.created_at AND d.connection = c.id)
+      ORDER BY l.created_at LIMIT 1`,
+  )} END`;
   /** While it fails: when its time has come, or with a new lead. */
   const mayRetry = `(h.failures = 0 OR h.check_at IS NULL OR h.check_at <= ${NOW} OR ${wasAhead} OR ${isOfCompanies})`;
   const isDue = `(${isFree} AND h.disabled_at IS NULL AND plan = '${PROFESSIONAL}' AND NOT ${IS_TOKEN_ENDED} AND ${mayRetry}
-    AND NOT is_paused AND (${IS_PENDING} OR has_pending OR NOT ${hasPolled} AND ${mayRemind})) IS TRUE`;
+    AND NOT is_paused AND (${IS_PENDING} OR has_pending OR waiting_since IS NOT NULL)) IS TRUE`;
   /** Nothing is due, but there is something to store. */
   const isChanged = `CASE WHEN ${isFree}
     THEN h.check_at <= ${NOW} OR h.failures > 0 AND h.disabled_at IS NULL AND h.remind_at IS NULL AND NOT (${IS_PENDING} OR has_pending)
@@ -182,14 +178,16 @@ function claimSql(dialect: Dialect, isOfAll: boolean): string {
       JOIN leadtap.hooks AS h ON h.id = k.id`;
   return `
     WITH examined AS MATERIALIZED (
-      SELECT h.id, u.plan, ${polledThrough(dialect)} AS polled_through, ${newestOf(dialect)} AS newest,
+      SELECT h.id, u.plan, ${waitingSince} AS waiting_since, ${newestOf(dialect)} AS newest,
              ${HAS_PENDING} AS has_pending, ${IS_PAUSED} AS is_paused
         FROM ${isOfAll ? 'leadtap.hooks AS h' : some}
         LEFT JOIN leadtap.users AS u ON u.id = h.user_id AND u.company_id = h.company_id
-        LEFT JOIN leadtap.consumers AS c ON c.user_id = h.user_id AND c.token_id = h.token_id
+        LEFT JOIN leadtap.issued_tokens AS t ON t.id = h.token_id AND t.user_id = h.user_id
+        LEFT JOIN leadtap.connections AS c
+          ON c.user_id = h.user_id AND c.kind = 'poll' AND c.key = coalesce('n:' || t.name, 't:' || h.token_id)
        WHERE ${mayClaim})
     SELECT ${SELECTED}, leadtap.to_ms(newest) AS newest,
-           leadtap.to_ms(polled_through) AS "polledThrough", has_pending AS "hasPending", ${isDue} AS "isDue"
+           leadtap.to_ms(waiting_since) AS "waitingSince", has_pending AS "hasPending", ${isDue} AS "isDue"
       FROM examined AS e JOIN leadtap.hooks AS h ON h.id = e.id
      WHERE ${isDue} OR ${isChanged}
      ORDER BY "isDue" DESC, h.not_before, h.id LIMIT $2
@@ -293,7 +291,6 @@ const countSql = (dialect: Dialect): string => `
 const prepareSql = (dialect: Dialect) => ({
   webhooks: prepareWebhooks(dialect),
   moved: prepareMovedLeads(dialect),
-  attempts: prepareAttempts(dialect),
   put: putSql(dialect, HOOKS),
   end: endSql(dialect),
   claimOfAll: claimSql(dialect, true),
@@ -376,7 +373,7 @@ export function createHookStore(
     };
   }
 
-  /** With their logs. What they had received is kept. */
+  /** What they had received is kept. */
   function* removeHooks(
     statement: string,
     values: readonly SqlValue[],
@@ -386,10 +383,6 @@ export function createHookStore(
     if (removed.length === 0) return 0;
     yield* query(sql.end, [yield* readNow(), JSON.stringify(removed)]);
     yield* limitEnded(removed.map((hook) => hook.user_id));
-    yield* removeSubjects(
-      sql.attempts,
-      removed.map(({ id }) => hookSubjectOf(id)),
-    );
     const connections = removed.flatMap(({ connection_id }) => connection_id ?? []);
     yield* endUnusedWebhooks(sql.webhooks, connections, endedBy);
     return removed.length;

@@ -33,10 +33,7 @@ export interface NewHook extends ConsumerKey {
 export interface HookProgress {
   /** Leads up to here were announced, or sent: a receiver has accepted an event for them, or the leads. */
   readonly announcedThrough: number;
-  /**
-   * The leads after it, up to `announcedThrough`, were announced by events since which the consumer has not polled. Null: there was
-   * none. Of a hook that sends leads: where the subscription started. It never changes.
-   */
+  /** Where the subscription started. Of one that sends events: leads up to here are not announced again. */
   readonly announcedSince: number | null;
   /** Of the last attempt: of its result, or of its claim until then. */
   readonly lastEventAt: number | null;
@@ -51,7 +48,7 @@ export interface HookProgress {
   readonly notBefore: number;
   /** The hook is examined at this time, also without new leads. Null: only new leads make an event due. */
   readonly checkAt: number | null;
-  /** If the consumer has not polled past `announcedThrough` by then, the leads since `announcedSince` are announced once more. */
+  /** If leads that were announced still wait for the connection of its token by then, they are announced again. */
   readonly remindAt: number | null;
   /** Of a hook that sends leads: what its user could see, as in `ConsumerPosition`. Null: it has sent none, or it was not recorded. */
   readonly scopes: string | null;
@@ -76,8 +73,8 @@ export interface DueHook {
   readonly companyId: string;
   /** The newest `createdAt` that the user may see. Equal to `announcedThrough`: a reminder is due. */
   readonly through: number;
-  /** How far the consumer has polled. Null: it is not known. */
-  readonly polledThrough: number | null;
+  /** The first lead that was announced and not sent to the connection of its token, if it is announced again now. */
+  readonly waitingSince: number | null;
   /** Leads are sent to it beside the new ones. */
   readonly hasPending: boolean;
   readonly claimedAt: number;
@@ -216,12 +213,12 @@ export interface HookStore {
   list(query: HookQuery): Promise<readonly ListedHook[]>;
   /**
    * Claims hooks for which an event is due: not disabled, `notBefore` has come, the user exists and has the plan, the token works; and
-   * the user may see a lead after `announcedThrough`, or `remindAt` has come and the consumer has not polled all that was announced up to
-   * `announcedThrough`. Hooks with failures are due when `checkAt` has come, or if their company is one of those given. Two processes
+   * the user may see a lead after `announcedThrough`, or `remindAt` has come and leads that were announced wait for the connection of
+   * its token. Hooks with failures are due when `checkAt` has come, or if their company is one of those given. Two processes
    * never claim the same hook. Hooks with failures whose `notBefore` has not come are examined then if a lead of their company came after
    * the last attempt. Hooks whose `checkAt` has come without anything due are next examined at their `remindAt`, if that is later than
    * now. Failures of a hook for which there is nothing to announce any more are forgotten. If the last attempt is more than a minute in
-   * the future, the clock was set back, and all these times count as past; so does a `remindAt` more than 3 minutes in the future. Writes
+   * the future, the clock was set back, and all these times count as past; so does a `remindAt` more than 6 hours in the future. Writes
    * no entry to the change log.
    */
   claim(query: ClaimQuery): Promise<readonly DueHook[]>;

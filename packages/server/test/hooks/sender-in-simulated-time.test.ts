@@ -349,8 +349,6 @@ describe('leads', () => {
     sim.posts.at(-1)?.end({ kind: 'refused', status: 500 });
     await sim.advance(50);
     expect(sim.hook('a')).toMatchObject({ announcedThrough: second, failures: 1 });
-    // And none is counted twice.
-    expect(JSON.parse(sim.hook('a').hours ?? '').slice(1)).toEqual([[expect.any(Number), 2, 1]]);
   });
 
   it('wait while positions cannot be stored, so that few come again after a crash', async () => {

@@ -34,59 +34,44 @@ const HOOK: Hook = {
 };
 const due = (hook: Partial<Hook> = {}, rest: Partial<DueHook> = {}): DueHook => ({
   ...{ hook: { ...HOOK, ...hook }, companyId: 'acme', through: 2000 },
-  ...{ polledThrough: 1000, hasPending: false, claimedAt: NOW },
+  ...{ waitingSince: null, hasPending: false, claimedAt: NOW },
   ...rest,
 });
-const after = (event: DueHook, result: ClaimResult, random = 0, hasConsumers = true) =>
-  progressAfter(event, result, { now: NOW, random, hasConsumers });
+const after = (event: DueHook, result: ClaimResult, random = 0) =>
+  progressAfter(event, result, { now: NOW, random });
 
 const OK: Outcome = { kind: 'accepted', status: 202 };
 const FAILED: Outcome = { kind: 'refused', status: 500 };
 
 it('a 2xx moves the position, ends the failures, and allows the next event after a second', () => {
   expect(after(due({ failures: 3, failingSince: 5, remindAt: 7 }), OK)).toEqual({
-    ...{ announcedThrough: 2000, announcedSince: 1000 },
+    ...{ announcedThrough: 2000, announcedSince: 500 },
     ...{ lastEventAt: NOW, lastStatus: 202 },
     ...{ failures: 0, failingSince: null, disabledAt: null },
-    ...{ notBefore: NOW + 1000, checkAt: NOW + 1000, remindAt: NOW + 120_000 },
+    ...{ notBefore: NOW + 1000, checkAt: NOW + 1000, remindAt: NOW + 600_000 },
     ...{ scopes: null, hours: null },
   });
 });
 
-describe('events that the consumer has not polled', () => {
-  const late = { lastEventAt: NOW - 30_000, remindAt: 7 };
-  const recent = { lastEventAt: NOW - 29_999, remindAt: 7 };
+describe('events whose leads still wait', () => {
+  const MINUTE_MS = 60_000;
   const reminder = { through: 1000 };
-  const later = NOW + 120_000;
-  // The position is 1000; what is announced since 500 was not polled, or in part. What a 2xx stores: announcedSince, remindAt.
-  it.each<[string, Partial<Hook>, Partial<DueHook>, since: number, stored: [number, number | null]]>([
-    ['a new event after a poll', late, { polledThrough: 1000 }, 1000, [1000, later]],
-    ['a new event after polls of later leads', late, { polledThrough: 5000 }, 1000, [1000, later]],
-    ['the first event', { announcedSince: null }, { polledThrough: null }, 1000, [1000, later]],
-    ['a new event soon after one without a poll', recent, { polledThrough: 400 }, 1000, [500, 7]],
-    ['a new event soon after a poll of a part', recent, { polledThrough: 700 }, 1000, [700, later]],
-    ['a new event later', late, { polledThrough: 400 }, 500, [1000, later]],
-    ['a new event later, after a poll of a part', late, { polledThrough: 700 }, 700, [1000, later]],
-    ['a new event for a consumer that never polls', late, { polledThrough: null }, 1000, [500, 7]],
-    ['a reminder', late, { ...reminder, polledThrough: 400 }, 500, [1000, null]],
-    ['a reminder after a poll of a part', recent, { ...reminder, polledThrough: 700 }, 700, [1000, null]],
-    [
-      'a reminder for a consumer that never polls',
-      late,
-      { ...reminder, polledThrough: null },
-      500,
-      [1000, null],
-    ],
-    ['a reminder of the version before', { announcedSince: null }, reminder, 1000, [1000, null]],
-  ])('%s', (_name, hook, rest, since, [announcedSince, remindAt]) => {
+  const sent = (minutesAgo: number) => ({ lastEventAt: NOW - minutesAgo * MINUTE_MS, remindAt: 7 });
+  // The position is 1000. What a 2xx stores: announcedSince, and the next reminder in minutes.
+  it.each<
+    [string, Partial<Hook>, Partial<DueHook>, since: number, announcedSince: number, minutes: number | null]
+  >([
+    ['a new event', sent(1), {}, 1000, 500, 10],
+    ['a new event a day later', sent(1440), {}, 1000, 500, 10],
+    ['a new event when others are due again', sent(70), { waitingSince: 701 }, 700, 500, 10],
+    ['the first reminder', sent(10), { ...reminder, waitingSince: 601 }, 600, 500, 60],
+    ['a reminder that is late', sent(61), { ...reminder, waitingSince: 601 }, 600, 500, 360],
+    ['the last reminder', sent(360), { ...reminder, waitingSince: 601 }, 600, 1000, null],
+  ])('%s', (_name, hook, rest, since, announcedSince, minutes) => {
     const event = due(hook, rest);
     expect(sinceOf(event)).toBe(since);
+    const remindAt = minutes === null ? null : NOW + minutes * MINUTE_MS;
     expect(after(event, OK)).toMatchObject({ announcedSince, remindAt, announcedThrough: event.through });
-  });
-
-  it('are not repeated if polls are not recorded', () => {
-    const event = due(late, { polledThrough: null });
-    expect(after(event, OK, 0, false)).toMatchObject({ announcedSince: 1000, remindAt: null });
   });
 });
 
@@ -219,7 +204,7 @@ describe('of a hook that sends leads', () => {
     progressAfterLeads(
       failing,
       { ...(createdAt !== undefined && { accepted: { createdAt, status: 202, scopes: null } }), end },
-      { now: NOW, random: 0, hasConsumers: true },
+      { now: NOW, random: 0 },
     );
 
   it('a 2xx moves the position to what was accepted, and the claim goes on; there are no reminders', () => {

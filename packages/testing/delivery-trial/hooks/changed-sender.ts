@@ -6,7 +6,7 @@ import { changedModules, type Replacement } from '../changed-modules.ts';
 
 /** Of one attempt. */
 export const TIMEOUT_MS = 1000;
-/** Longer than consumers take to be written (5 s), so that clients that have polled get no reminder. */
+/** Longer than polls take to be recorded (5 s), so that clients that have polled get no reminder. */
 export const REMIND_AFTER_MS = 8000;
 
 export const SHORT_TIMES: readonly Replacement[] = [
@@ -22,8 +22,8 @@ export const SHORT_TIMES: readonly Replacement[] = [
   },
   {
     module: 'hooks/rules.js',
-    part: 'REMIND_AFTER_MS = 2 * MINUTE_MS',
-    by: `REMIND_AFTER_MS = ${REMIND_AFTER_MS}`,
+    part: 'REMIND_AFTER_MS = [10 * MINUTE_MS, ',
+    by: `REMIND_AFTER_MS = [${REMIND_AFTER_MS}, `,
   },
   { module: 'hooks/deliver.js', part: 'TIMEOUT_MS = 10_000', by: `TIMEOUT_MS = ${TIMEOUT_MS}` },
   { module: 'hooks/claim-sender.js', part: 'CLAIM_MS = 15_000', by: `CLAIM_MS = ${3 * TIMEOUT_MS}` },
@@ -71,8 +71,8 @@ export const HOOK_MUTATIONS = {
   'no-reminder': [
     {
       module: 'hooks/rules.js',
-      part: 'hasConsumers && !isReminder(due) ? (remindAt ?? now + REMIND_AFTER_MS) : null',
-      by: 'null',
+      part: 'remindAt = nextReminder(due, now)',
+      by: 'remindAt = null',
     },
   ],
 } satisfies Record<string, readonly Replacement[]>;

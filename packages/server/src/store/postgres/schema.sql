@@ -333,10 +333,10 @@ CREATE INDEX hooks_by_check ON leadtap.hooks (check_at) WHERE check_at IS NOT NU
 COMMENT ON TABLE leadtap.hooks IS 'Webhook subscriptions. An event, or a lead, is due while the user may see a lead after announced_through.';
 COMMENT ON COLUMN leadtap.hooks.key_id IS 'The signing key of the token, or the issuer of the identity provider: nothing is sent if it is not accepted any more.';
 COMMENT ON COLUMN leadtap.hooks.url IS 'A secret: who knows it can call the receiver.';
-COMMENT ON COLUMN leadtap.hooks.announced_since IS 'The since of the last accepted event. Of a hook that sends leads: where the subscription started.';
+COMMENT ON COLUMN leadtap.hooks.announced_since IS 'Where the subscription started. Of one that sends events: leads up to here are not announced again.';
 COMMENT ON COLUMN leadtap.hooks.not_before IS 'No event is sent before: the end of a claim, of a backoff, or of the pause between two events.';
 COMMENT ON COLUMN leadtap.hooks.check_at IS 'The hook is examined at this time, also without new leads.';
-COMMENT ON COLUMN leadtap.hooks.remind_at IS 'The last event is repeated once if the consumer has not polled by then.';
+COMMENT ON COLUMN leadtap.hooks.remind_at IS 'What was announced is announced again if it waits for the connection of its token then.';
 
 CREATE TABLE leadtap.attempts (
   subject    text COLLATE "C" NOT NULL,

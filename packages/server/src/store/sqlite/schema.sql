@@ -325,7 +325,7 @@ CREATE TABLE hooks (
   not_before        INTEGER NOT NULL,
   -- The hook is examined at this time, also without new leads.
   check_at          INTEGER,
-  -- The last event is repeated once if the consumer has not polled by then.
+  -- What was announced is announced again if it waits for the connection of its token then.
   remind_at         INTEGER,
   scopes            TEXT,
   hours             TEXT,

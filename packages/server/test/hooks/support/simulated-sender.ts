@@ -59,7 +59,7 @@ class SimulatedStore {
         hook: row.hook,
         companyId,
         through,
-        polledThrough: null,
+        waitingSince: null,
         hasPending: false,
         claimedAt: now,
       });
@@ -113,7 +113,7 @@ export function simulateSender({ maxInFlight = 40 } = {}) {
   };
   const [warn, info] = [vi.fn(), vi.fn()];
   const sender = new HookSender({
-    ...{ store, delivery, hasConsumers: false, log: { warn, info }, processorMs: () => 0 },
+    ...{ store, delivery, log: { warn, info }, processorMs: () => 0 },
     changes: { readChanges, onChanges },
     ...{ hosts: ['a.test'], signingSecrets: [], publicUrl: undefined, version: '1' },
   });

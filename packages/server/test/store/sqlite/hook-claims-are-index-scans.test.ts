@@ -8,6 +8,9 @@ it('a claim reads the hooks of the given companies and one lead for each, and no
     createHookStore(database, decodeLead).claim({ claimMs: 1000, companies: ['acme'], limit: 100 }),
   );
   expect(steps.filter((step) => step.startsWith('SEARCH l '))).toEqual([
+    'SEARCH l USING PRIMARY KEY (company_id=? AND created_at>? AND created_at<?)',
+    'SEARCH l USING INDEX leads_by_branch (company_id=? AND branch_id=? AND created_at>? AND created_at<?)',
+    'SEARCH l USING INDEX leads_by_department (company_id=? AND department_id=? AND created_at>? AND created_at<?)',
     'SEARCH l USING PRIMARY KEY (company_id=?)',
     'SEARCH l USING COVERING INDEX leads_by_branch (company_id=? AND branch_id=?)',
     'SEARCH l USING COVERING INDEX leads_by_department (company_id=? AND department_id=?)',
