@@ -10,6 +10,7 @@ const token = (id: string, rest: Partial<IssuedToken> = {}): IssuedToken => ({
   issuedAt: START,
   expiresAt: START + 90 * 86_400_000,
   scopes: ['leads:read'],
+  settings: {},
   ...rest,
 });
 
