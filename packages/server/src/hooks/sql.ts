@@ -46,7 +46,6 @@ import {
   type UserOfHook,
 } from './claim.ts';
 import {
-  type HookCounts,
   type HookProgress,
   type HookStore,
   hostOfHook,
@@ -282,11 +281,6 @@ const RENAME = 'UPDATE leadtap.hooks SET name = $2 WHERE id = $1 RETURNING 1';
 const FIND_OF_USER = `SELECT ${SELECTED} FROM leadtap.hooks AS h WHERE h.user_id = $1 ORDER BY h.id FOR UPDATE`;
 const REMOVE = `
   DELETE FROM leadtap.hooks WHERE id = $1 AND created_at = coalesce(leadtap.from_ms($2), created_at) ${RETURN_ENDED}`;
-const countSql = (dialect: Dialect): string => `
-  SELECT count(*) FILTER (WHERE h.disabled_at IS NULL AND h.failures = 0) AS active,
-         count(*) FILTER (WHERE h.disabled_at IS NULL AND h.failures > 0) AS failing,
-         count(*) FILTER (WHERE h.disabled_at IS NOT NULL) AS disabled
-    FROM leadtap.hooks AS h WHERE NOT ${IS_ENDED} AND ${hasAcceptedKey(dialect, '$2')}`;
 
 const prepareSql = (dialect: Dialect) => ({
   webhooks: prepareWebhooks(dialect),
@@ -296,7 +290,6 @@ const prepareSql = (dialect: Dialect) => ({
   claimOfAll: claimSql(dialect, true),
   claim: claimSql(dialect, false),
   lead: leadSql(dialect),
-  count: countSql(dialect),
   /** Until the transaction ends, no other one adds hooks of this user. A statement of its own: the next ones see what it has waited for. */
   lockUser: `
     SELECT u.company_id AS "companyId",
@@ -483,11 +476,5 @@ export function createHookStore(
       const found = await read(() => query('SELECT 1 FROM leadtap.hooks LIMIT 1'), SHORT);
       return found.length > 0;
     },
-
-    countByState: (acceptedKeys = ALL_KEYS) =>
-      read(function* () {
-        const [counts] = yield* query<HookCounts>(sql.count, [yield* readNow(), acceptedKeys]);
-        return { active: 0, failing: 0, disabled: 0, ...counts };
-      }, SHORT),
   };
 }

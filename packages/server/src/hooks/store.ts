@@ -147,10 +147,6 @@ export function hookStateOf({ disabledAt, failures }: Pick<Hook, 'disabledAt' | 
 /** `expired`: its token has. Only hooks that send leads are listed then. `key-removed`: the key that signed its token was removed. */
 export type ListedHookState = HookState | 'expired' | 'key-removed';
 
-/** Nothing is sent any more. */
-export const hasEnded = (state: ListedHookState | undefined): boolean =>
-  state === 'expired' || state === 'key-removed';
-
 export const isExpired = ({ tokenExpiresAt }: Pick<Hook, 'tokenExpiresAt'>, now: number): boolean =>
   tokenExpiresAt !== null && tokenExpiresAt <= now;
 
@@ -164,8 +160,6 @@ export function listedStateOf(
 
 export const isAcceptedKey = (keyId: string | null, acceptedKeys: readonly string[] | undefined): boolean =>
   keyId === null || acceptedKeys === undefined || acceptedKeys.includes(keyId);
-
-export type HookCounts = Readonly<Record<HookState, number>>;
 
 export interface HookQuery {
   /** Decides which tokens have expired. */
@@ -244,8 +238,6 @@ export interface HookStore {
   prune(expiredBefore: number): Promise<number>;
   /** Whether there is any hook. Cheap: a service without hooks asks every 2 seconds. */
   hasHooks(): Promise<boolean>;
-  /** Without those of ended tokens, of other keys and of removed users. */
-  countByState(acceptedKeys?: readonly string[]): Promise<HookCounts>;
 }
 
 /** The hooks as a process uses them that accepts these keys alone. */
@@ -254,7 +246,6 @@ export const withAcceptedKeys = (hooks: HookStore, acceptedKeys: readonly string
     subscribe: (hook, maxPerUser) => hooks.subscribe(hook, maxPerUser, acceptedKeys),
     list: (query) => hooks.list({ ...query, acceptedKeys }),
     claim: (query) => hooks.claim({ ...query, acceptedKeys }),
-    countByState: () => hooks.countByState(acceptedKeys),
   });
 
 /** SQLite answers no poll while it reads a page: some milliseconds. */
