@@ -22,7 +22,8 @@ async function installation() {
     return shell.run(command, { env, parts: { clock }, isTTY });
   };
   const issue = async (command: string): Promise<Issued> => {
-    const { stdout } = await run(`${command} --json`);
+    const { stdout, stderr } = await run(`${command} --json`);
+    if (stdout === '') throw new Error(stderr);
     return JSON.parse(stdout);
   };
   const rows = async () => {
@@ -52,9 +53,9 @@ async function installation() {
   return { clock, service, run, issue, rows, poller, send };
 }
 
-async function workingPoller(name = 'CRM') {
+async function workingPoller(flags = ' --name CRM') {
   const world = await installation();
-  const old = await world.issue(`token issue --user boss --name ${name}`);
+  const old = await world.issue(`token issue --user boss${flags}`);
   const poll = world.poller();
   for (let number = 0; number < 4; number += 1) {
     await world.service.add({ id: `l${number}` });
@@ -84,7 +85,7 @@ it('a new token that is never used changes nothing', async () => {
 });
 
 it('a token without a name keeps its connection, too', async () => {
-  const { rows, issue, poll, service, run } = await workingPoller("''");
+  const { rows, issue, poll, service, run } = await workingPoller('');
   const [before] = await rows();
   const { stdout } = await run('token list --user boss --json');
   const [{ tokenId }] = JSON.parse(stdout);
@@ -95,11 +96,12 @@ it('a token without a name keeps its connection, too', async () => {
 });
 
 it('a token that sends leads works until it is revoked, and its row says that it is still used', async () => {
-  const { clock, issue, send, rows, run } = await installation();
-  const old = await issue('token issue --user boss --name form --scope leads:write --source form');
+  const { clock, issue, send, rows, run, poller } = await installation();
+  const old = await issue('token issue --user boss --name form --scope leads:write --scope leads:read');
   expect(await send(old, 'Ada')).toBe(201);
   const renewed = await issue('token renew form');
   expect(await send(renewed, 'Bo')).toBe(201);
+  expect(await poller()(renewed)).toMatch(/^200 /);
   expect(await send(old, 'Cy')).toBe(201);
   await rows();
   clock.advance(40_000);
@@ -132,8 +134,20 @@ it('what waits for a token that is revoked is said, and stays owed unless it is 
   await service.add({ id: 'w1' }, { id: 'w2' });
   const { stderr } = await run(`token revoke ${old.tokenId}`);
   expect(stderr).toContain('CRM: stopped on Monday, 2 wait, safe: its key was revoked.');
-  expect(stderr).toContain('leadtap connections handled CRM');
+  expect(stderr).toContain('leadtap leads export --owed CRM');
   expect(await rows()).toMatchObject([{ name: 'CRM', state: 'ended', waiting: 2 }]);
+});
+
+it('a token that was tried once owes nothing when it is revoked', async () => {
+  const { service, run, rows, issue, poller } = await installation();
+  const tried = await issue('token issue --user boss --name curl');
+  await poller()(tried);
+  await service.add({ id: 'w1' });
+  expect(await rows()).toMatchObject([{ name: 'curl', state: 'new', waiting: 1 }]);
+  expect((await run(`token revoke ${tried.tokenId}`)).stderr).toBe('');
+  expect(await rows()).toEqual([]);
+  const scope = { level: 'COMPANY', companyId: 'acme' } as const;
+  expect(await service.store.connections.findLead('acme', 'w1', scope)).toMatchObject([{ state: 'none' }]);
 });
 
 it('--handled settles what is owed at the removal of a token and of a user', async () => {

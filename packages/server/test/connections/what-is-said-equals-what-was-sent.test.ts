@@ -56,7 +56,7 @@ const FOUND: readonly { readonly name: string; readonly history: readonly Step[]
   },
 ];
 
-it.each(FOUND)('$name', ({ history }) => expect(play(history)).resolves.toBeUndefined());
+it.each(FOUND)('$name', async ({ history }) => expect(await play(history)).toBeUndefined());
 
 it('in any history, what is said of each lead equals what was written to sockets', async () => {
   expect.hasAssertions();

@@ -73,15 +73,19 @@ describe('a lead', () => {
     const { service, poll, stateOf, audit, clock } = await startWorld();
     await service.add({ id: 'before' });
     await poll();
+    clock.advance(10 * MINUTE_MS);
+    await service.add({ id: 'new' });
+    await poll();
     await service.store.writeLeads(
-      [{ companyId: 'acme', id: 'old', createdAt: clock() - MINUTE_MS, fields: {} }],
-      {
-        historical: true,
-      },
+      [5, 20].map((minutes) => ({
+        ...{ companyId: 'acme', id: `old-${minutes}`, fields: {} },
+        createdAt: clock() - minutes * MINUTE_MS,
+      })),
+      { historical: true },
     );
+    await poll();
     await audit();
-    expect(await stateOf('before')).toEqual(['none']);
-    expect(await stateOf('old')).toEqual(['none']);
+    for (const id of ['before', 'old-5', 'old-20']) expect(await stateOf(id)).toEqual(['none']);
   });
 
   it('that was missed is sent when it is asked for after all', async () => {
@@ -126,6 +130,24 @@ describe('a lead', () => {
 });
 
 describe('a person', () => {
+  it('who asks otherwise than the automation does moves nothing, and is sent nothing', async () => {
+    const { service, headers, poll, stateOf, facts, audit, clock } = await startWorld();
+    for (let number = 0; number < 6; number += 1) {
+      await poll();
+      clock.advance(MINUTE_MS);
+      await service.add({ id: `had-${number}` });
+    }
+    await poll();
+    const own = await facts();
+    const [stamp = 0] = await service.add({ id: 'w1' });
+    const asPerson = (query: string) => fetch(`${service.url}/automation/new-leads?${query}`, { headers });
+    expect(own?.connection.workedAt).not.toBeNull();
+    for (const query of ['', `since=${new Date(stamp + 1).toISOString()}`]) await asPerson(query);
+    await audit();
+    expect(await facts()).toMatchObject({ connection: { position: own?.connection.position }, waiting: 1 });
+    expect(await stateOf('w1')).toEqual(['waiting']);
+  });
+
   it('who marks a connection as handled ends what it missed, and what waits if it was switched off', async () => {
     const { service, poll, stateOf, audit, facts, clock } = await startWorld();
     await poll();

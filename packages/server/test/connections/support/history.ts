@@ -1,4 +1,5 @@
 /** Histories of connections, run with the real service, beside what was really written to sockets. */
+import { AssertionError } from 'node:assert';
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Connections, Lead, LeadConnections, OutConnection } from '@leadtap/contract';
@@ -213,7 +214,7 @@ export class History {
   }
 
   #fail(message: string): never {
-    throw new Error(`after ${this.#step}: ${message}\n${this.#stepText.join('\n')}`);
+    throw new AssertionError({ message: `after ${this.#step}: ${message}\n${this.#stepText.join('\n')}` });
   }
 
   async run(steps: readonly Step[]): Promise<void> {
