@@ -43,6 +43,7 @@ const listSql = (dialect: Dialect): string => `
          (SELECT count(*) ${HOOKS} AND (h.key_id IS NULL OR ${dialect.isIn('h.key_id', '$5')} OR ${dialect.isIn("''", '$5')})) AS "acceptedHooks",
          (SELECT min(h.url) ${HOOKS}) AS url,
          (SELECT leadtap.to_ms(min(h.check_at)) ${HOOKS} AND h.failures > 0) AS "nextTryAt",
+         (SELECT leadtap.to_ms(min(h.failing_since)) ${HOOKS} AND h.failures > 1 AND h.disabled_at IS NULL) AS "webhookFailingSince",
          CASE WHEN c.start_stamp IS NULL OR u.id IS NULL THEN 0 ELSE ${countWaiting(dialect)} END AS waiting,
          CASE WHEN c.start_stamp IS NULL OR u.id IS NULL THEN NULL ELSE leadtap.to_ms(${firstWaiting(dialect)}) END AS "waitingSince"
     FROM page AS c LEFT JOIN leadtap.users AS u ON u.id = c.user_id AND u.company_id = c.company_id
@@ -114,6 +115,7 @@ interface ListedRow extends StoredConnection {
   readonly acceptedHooks: number;
   readonly url: string | null;
   readonly nextTryAt: number | null;
+  readonly webhookFailingSince: number | null;
   readonly waiting: number | null;
   readonly waitingSince: number | null;
 }
@@ -188,12 +190,15 @@ export function* listFacts(
     const hours = parseHours(sum?.hours ?? null);
     const { currentUser, userCompany, plan, accessLevel, branchId, departmentId, lastStamp, ...rest } = row;
     const { tokens, acceptedTokens, oldKeyUsedAt, hooks, acceptedHooks, url, nextTryAt, ...others } = rest;
-    const { waiting, waitingSince, ...stored } = others;
+    const { waiting, waitingSince, webhookFailingSince, ...stored } = others;
+    const connection = toConnection(stored);
+    // Of several webhooks, one that works must not hide another that fails.
+    const failing = { failingSince: webhookFailingSince, errors: Math.max(connection.errors, 2) };
     const address = url !== null && URL.canParse(url) ? new URL(url) : null;
     const user = { id: currentUser ?? '', companyId: userCompany, plan, accessLevel, branchId, departmentId };
     // Without spreads: in Node.js 20, they take longer than the statements.
     return {
-      connection: toConnection(stored),
+      connection: webhookFailingSince === null ? connection : Object.assign(connection, failing),
       user: currentUser === null ? undefined : user,
       lastStamp: lastStamp ?? 0,
       isKeyAccepted: hooks > 0 ? acceptedHooks > 0 : tokens === 0 || acceptedTokens > 0,

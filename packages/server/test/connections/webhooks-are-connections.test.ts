@@ -412,6 +412,23 @@ it('webhooks and tokens of one name are one connection, which ends with the last
   expect(await endedBy()).toEqual({ poll: 'revoked', webhook: 'revoked' });
 });
 
+it('of two webhooks, one that works does not hide that the other one fails', async () => {
+  const { service, clock, receiver, webhook, row, until, sent } = await startWorld();
+  await webhook('/works');
+  await webhook('/fails');
+  await service.add({ id: 'before' });
+  await until(() => expect(sent()).toEqual(['before', 'before']));
+  receiver.respond = (response, { path }) => {
+    response.writeHead(path?.endsWith('/fails') ? 500 : 200).end();
+  };
+  await service.add({ id: 'l1' });
+  await until(() => expect(sent().filter((id) => id === 'l1').length).toBeGreaterThan(2));
+  clock.advance(11 * 60_000);
+  await service.add({ id: 'l2' });
+  await until(() => expect(sent()).toContain('l2'));
+  expect(await row()).toMatchObject({ state: 'failing', level: 'error' });
+});
+
 it('a name is of the webhook and of its connection', async () => {
   const { webhook, row, service, ask, token, receiver } = await startWorld();
   const { id } = await webhook();
