@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import type { RefusedLeadWithBody } from 'leadtap';
 import { expect, it } from 'vitest';
 import { sendBody } from '../../../testing/harness/intake.ts';
+import { issuedToken } from '../../../testing/harness/organisation.ts';
 import { startService } from '../../../testing/harness/service.ts';
 
 const rowsOf = (tokenId: string, count: number, bytes: number): readonly RefusedLeadWithBody[] =>
@@ -26,6 +27,8 @@ const rowsOf = (tokenId: string, count: number, bytes: number): readonly Refused
 
 async function startFull(tokens: readonly string[], count: number, bytes: number) {
   const test = await startService();
+  const named = ['form', 'renewed'].map((id) => ({ ...issuedToken('boss', id), name: 'Web form' }));
+  await test.store.recordTokens(named);
   for (const token of tokens) {
     const rows = rowsOf(token, count, bytes);
     for (let start = 0; start < count; start += 100)
@@ -49,6 +52,7 @@ it.each([
   async (_, count, bytes) => {
     const { test, send, before, ids } = await startFull(['form'], count, bytes);
     expect(await send('form', '{"mail":"new"}')).toBe(false);
+    expect(await send('renewed', '{"mail":"new"}'), 'another token of its name').toBe(false);
     expect(await ids()).toEqual(before);
     expect(await send('form', '{"mail":"0"}'), 'the same body again').toBe(true);
     expect(await test.store.refusedLeads.find('0190-form-0')).toMatchObject({ times: 2 });
@@ -59,7 +63,7 @@ it.each([
     const facts = await test.store.connections.list({
       ...{ companyId: 'acme', limit: 9, now: Date.now(), since: 0, acceptedKeys: [''] },
     });
-    expect(facts.map(({ lost }) => lost.map(({ requests }) => requests)).sort()).toEqual([[], [1]]);
+    expect(facts.map(({ lost }) => lost.map(({ requests }) => requests)).sort()).toEqual([[], [2]]);
   },
 );
 

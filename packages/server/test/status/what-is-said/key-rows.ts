@@ -1,4 +1,5 @@
 /** Webhooks, keys, and the installation itself. */
+import { expect, vi } from 'vitest';
 import type { Row } from './support/row.ts';
 import { startWebhook, switchOff, switchOn, untilFailed, untilSent } from './support/webhooks.ts';
 import { HOUR, iso, MINUTE, type World } from './support/world.ts';
@@ -39,6 +40,16 @@ export const KEY_ROWS: readonly Row[] = [
     says: {},
   },
   {
+    name: '41: it never got a lead, and is removed',
+    async history(world) {
+      world.answer(500);
+      const { id } = await switchOn(world, 'CRM', await world.token('CRM'));
+      await untilFailed(world, () => world.lead());
+      await switchOff(world, id);
+    },
+    says: {},
+  },
+  {
     name: '41: it answers 500 for an hour',
     async history(world) {
       await failing(500)(world);
@@ -64,6 +75,22 @@ export const KEY_ROWS: readonly Row[] = [
       await world.pass(3 * MINUTE);
     },
     says: { CRM: ['good working 2 sent'] },
+  },
+  {
+    name: '46, 69: a lead is moved to its branch afterwards',
+    async history(world) {
+      await startWebhook(world, 'North', { user: 'north-lead' });
+      await world.lead({ id: 'moved', branchId: 'south' });
+      await world.lead({ branchId: 'north' });
+      await untilSent(world);
+      await world.service.store.writeLeads([
+        { companyId: 'acme', id: 'moved', branchId: 'north', fields: {} },
+      ]);
+      await world.pass(3 * MINUTE);
+      await vi.waitFor(() => expect(world.receiver.events).toHaveLength(3), { timeout: 10_000 });
+      await untilSent(world);
+    },
+    says: { North: ['good working 3 sent'] },
   },
   {
     name: '55: its host is taken off the list',
@@ -96,6 +123,20 @@ export const KEY_ROWS: readonly Row[] = [
       await fetch(`${world.service.url}/automation/new-leads?since=${since}`, { headers });
     },
     says: { CRM: ['good working'] },
+  },
+  {
+    name: '59: it is switched off and on ten times',
+    async history(world) {
+      let { id, token } = await startWebhook(world, 'n8n');
+      for (let time = 0; time < 10; time += 1) {
+        await switchOff(world, id);
+        await world.pass(HOUR);
+        ({ id } = await switchOn(world, 'n8n', token));
+      }
+      await world.lead({ branchId: 'north' });
+      await untilSent(world);
+    },
+    says: { n8n: ['good working 2 sent'] },
   },
   {
     name: '61: it is deleted and made again a minute later',

@@ -105,6 +105,18 @@ export const POLLER_ROWS: readonly Row[] = [
     says: {},
   },
   {
+    name: '30: and does not, and leads wait for it a day later',
+    async history(world) {
+      await (await world.follower('curl')).next();
+      await world.lead(2);
+      await world.pass(DAY + HOUR);
+    },
+    says: {
+      curl: ['warning new 2 waiting → handled'],
+      unassigned: ['warning new 2 waiting → connect'],
+    },
+  },
+  {
     name: '31: a since of next year',
     async history(world) {
       await (await world.poller('CRM')).ask(`since=${iso(world.clock() + YEAR)}`);
@@ -326,6 +338,14 @@ export const POLLER_ROWS: readonly Row[] = [
     says: { CRM: ['error silent → handled', '2 deleted by age before'] },
   },
   {
+    name: '63: one that polls every 15 minutes is not heard for 40',
+    async history(world) {
+      await (await world.follower('CRM')).next(11, 15 * MINUTE);
+      await world.pass(25 * MINUTE);
+    },
+    says: { CRM: ['good working'] },
+  },
+  {
     name: '66: a second token of the same name is never used',
     async history(world) {
       const crm = await working(0)(world);
@@ -363,6 +383,21 @@ export const POLLER_ROWS: readonly Row[] = [
     history: async () => undefined,
     says: {},
     sentence: 'Nothing is connected',
+  },
+  {
+    name: '71: 20 old leads, a poller without since, 500 old contacts',
+    async history(world) {
+      await world.lead(20);
+      const zapier = await world.poller('Zapier');
+      await zapier.works();
+      const times = Array.from({ length: 500 }, (_, index) => world.clock() - DAY + index);
+      await world.service.store.writeLeads(
+        times.map((createdAt) => ({ companyId: 'acme', createdAt, fields: {} })),
+        { historical: true },
+      );
+      await zapier.next(3);
+    },
+    says: { Zapier: ['good working'], unassigned: ['warning new 20 waiting → connect'] },
   },
   {
     name: '72: a person polls once with the token of a working automation',

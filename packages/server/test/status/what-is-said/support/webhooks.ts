@@ -2,7 +2,7 @@
 import type { SubscribedHook } from '@leadtap/contract';
 import { expect, vi } from 'vitest';
 import { hooksRequest, subscribe } from '../../../hooks/support/hooks.ts';
-import type { World } from './world.ts';
+import type { TokenOptions, World } from './world.ts';
 
 const PACE = { interval: 20, timeout: 10_000 };
 
@@ -16,10 +16,10 @@ export const switchOff = ({ service }: World, id: string): Promise<Response> =>
   hooksRequest(service, undefined, { path: `/${id}`, method: 'DELETE' });
 
 /** One that has got a lead. */
-export async function startWebhook(world: World, name: string) {
-  const token = await world.token(name);
+export async function startWebhook(world: World, name: string, options: TokenOptions = {}) {
+  const token = await world.token(name, options);
   const hook = await switchOn(world, name, token);
-  await world.lead();
+  await world.lead({ branchId: 'north' });
   await untilSent(world);
   return { ...hook, token };
 }

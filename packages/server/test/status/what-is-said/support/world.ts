@@ -23,7 +23,7 @@ const ALERTS = '/hooks/alerts';
 
 export const iso = (ms: number): string => new Date(ms).toISOString();
 
-interface TokenOptions {
+export interface TokenOptions {
   readonly user?: string;
   readonly scopes?: readonly TokenScope[];
   readonly expiresInMs?: number;
