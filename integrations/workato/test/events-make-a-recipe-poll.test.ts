@@ -15,7 +15,7 @@ async function start() {
   const receiver = await startReceiver();
   const clock = manualClock();
   const env = { LEADTAP_HOOK_HOSTS: receiver.origin };
-  const service = await startService({ clock, env, consumerFlushMs: 0 });
+  const service = await startService({ clock, env, recordFlushMs: 0 });
   const connection = {
     baseUrl: service.url,
     token: await service.token('boss', { expiresInMs: 24 * 60 * MINUTE_MS }),

@@ -37,7 +37,7 @@ async function startWorld(): Promise<World> {
   const test = await startService({
     clock,
     env: { LEADTAP_HOOK_HOSTS: receiver.origin },
-    consumerFlushMs: 0,
+    recordFlushMs: 0,
   });
   return { receiver, clock, test, connection: await connect(test) };
 }

@@ -39,7 +39,6 @@ export {
   type LeadFieldTable,
   type LeadFieldType,
 } from './lead-fields.ts';
-export { type LeadState, type LeadTimes, leadStateOf, type PositionTimes } from './lead-state.ts';
 export {
   IDEMPOTENCY_KEY_DAYS,
   MAX_HEADER_BYTES,
@@ -97,12 +96,10 @@ export type {
   ConnectionLog,
   ConnectionState,
   Connections,
-  Consumer,
   FindLeadsQuery,
   Hook,
   HookChange,
   HookEvent,
-  HourCounts,
   InConnection,
   Lead,
   LeadConnections,

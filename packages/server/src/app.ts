@@ -9,7 +9,6 @@ import { type Config, describeDatabase, hookHostsOf, serviceUrl } from './config
 import { createConnectionEndpoints, listOwed } from './connections/endpoint.ts';
 import { ConnectionRecorder } from './connections/recorder.ts';
 import { DEFAULT_SILENT_AFTER_MS, type ReportSources } from './connections/report.ts';
-import { ConsumerRecorder } from './consumers/recorder.ts';
 import { createFindEndpoint } from './find/endpoint.ts';
 import { createDelivery, type DeliveryOptions, MAX_SOCKETS } from './hooks/deliver.ts';
 import { createHookEndpoints } from './hooks/endpoint.ts';
@@ -39,7 +38,6 @@ import { addStatusMetrics } from './ops/status-metrics.ts';
 import { AccountCache } from './poll/cache/account-cache.ts';
 import { createPollEndpoint } from './poll/endpoint.ts';
 import type { Schedule } from './poll/held-polls.ts';
-import type { PollRecorder } from './poll/store.ts';
 import { Alerts } from './status/alerts.ts';
 import { InstanceMemory } from './status/instance.ts';
 import { createStatusReader, type StatusTimeouts } from './status/read-status.ts';
@@ -50,8 +48,6 @@ export interface Service extends Startable {
   readonly store: Store;
   readonly keys: SigningKeys;
   readonly metrics: Metrics;
-  /** Undefined if it is switched off. */
-  readonly recorder: ConsumerRecorder | undefined;
   readonly connections: ConnectionRecorder;
   readonly refusedLeads: RefusedLeadRecorder;
   /** Undefined without `LEADTAP_ALERT_URL`. */
@@ -72,7 +68,7 @@ export interface ComposeOptions {
   /** How the person started this program. Default: `leadtap`. */
   readonly invocation?: string | undefined;
   /** For tests. Default: 5 seconds. */
-  readonly consumerFlushMs?: number;
+  readonly recordFlushMs?: number;
   /** For tests: long ones, for machines that are slow. */
   readonly statusTimeouts?: StatusTimeouts;
   /** For tests: the timers of held polls. */
@@ -108,14 +104,7 @@ export async function compose(
   // What is counted and recorded of them.
   const metrics = makeMetrics(limiters.shared);
   const instance = new InstanceMemory(clock);
-  const recording = { clock, log: logger, flushMs: options.consumerFlushMs };
-  const recorder = config.consumers ? new ConsumerRecorder(store.consumers, recording) : undefined;
-  recorder?.start();
-  const recordPause = () =>
-    store.consumers.recordPause().catch((err: unknown) => {
-      logger.warn({ err }, 'it could not be recorded that polls are not recorded');
-    });
-  if (!recorder) await recordPause();
+  const recording = { clock, log: logger, flushMs: options.recordFlushMs };
   const connections = new ConnectionRecorder(store.connections, {
     ...recording,
     instanceId: createUuid(clock()),
@@ -171,7 +160,7 @@ export async function compose(
       store,
       limiter: limiters.users,
       observer: metrics,
-      recorder: recorder ? inTurn(recorder, connections) : connections,
+      recorder: connections,
       maxWaiting: heldPollLimit(config.maxLongPolls, maxConnections),
       schedule: options.schedule,
       stopSignal: stop.signal,
@@ -276,7 +265,6 @@ export async function compose(
     store,
     keys,
     metrics,
-    recorder,
     connections,
     refusedLeads,
     alerts,
@@ -295,27 +283,11 @@ export async function compose(
     },
     close: async () => {
       limiters.close();
-      await Promise.all([refusedLeads.close(), recorder?.close(), connections.close()]);
-      // Another instance, which has recorded polls, may have stopped meanwhile.
-      if (!recorder) await recordPause();
+      await Promise.all([refusedLeads.close(), connections.close()]);
       await store.close();
     },
   };
 }
-
-const inTurn = (first: PollRecorder, second: PollRecorder): PollRecorder => ({
-  recordPoll(...args) {
-    for (const one of [first, second]) one.recordPoll(...args);
-  },
-  recordWait(...args) {
-    for (const one of [first, second]) one.recordWait(...args);
-  },
-  recordRefusedToken(...args) {
-    for (const one of [first, second]) one.recordRefusedToken(...args);
-  },
-  recordUnavailable: (at) => first.recordUnavailable(at),
-  newestPageRule: async (token) => second.newestPageRule?.(token),
-});
 
 /** As polls wait for their lock. */
 const MAX_FLUSH_WAIT_MS = 1000;

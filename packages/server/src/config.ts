@@ -52,14 +52,13 @@ export interface Config {
   /** Hold requests that send leads and are refused. */
   readonly keepRefused: boolean;
   /** Record who polls and how far each has come. */
-  readonly consumers: boolean;
   /** Accept webhook subscriptions and send their events. */
   readonly hooks: boolean;
   /** Hosts that events may be sent to, besides those of the platforms. */
   readonly hookHosts: readonly string[];
   /** Where messages about problems are sent. A secret. */
   readonly alertUrl: string | undefined;
-  /** Default: 1.5 times the usual interval of each consumer. */
+  /** Default: see `DEFAULT_SILENT_AFTER_MS`. */
   readonly silentAfterMs: number | undefined;
   readonly autoMigrate: boolean;
   readonly logLevel: LogLevel;
@@ -92,7 +91,6 @@ export function parseConfig(sources: ConfigSources): Config {
     acceptsUrlTokens: intake === 'urls',
     timeZone: settings.read(VARIABLES.timeZone),
     keepRefused: settings.read(VARIABLES.keepRefused),
-    consumers: settings.read(VARIABLES.consumers),
     hooks: settings.read(VARIABLES.hooks),
     hookHosts: settings.readOptional(VARIABLES.hookHosts) ?? [],
     alertUrl: settings.readOptional(VARIABLES.alertUrl),

@@ -27,26 +27,8 @@ export {
   type Verification,
   type VerifyToken,
 } from './accounts/tokens.ts';
-export type {
-  Attempt,
-  AttemptQuery,
-  AttemptStore,
-  ListedAttempts,
-  SubjectAttempts,
-} from './attempts/store.ts';
-export { ConsumerRecorder, type RecorderOptions } from './consumers/recorder.ts';
-export type {
-  Consumer,
-  ConsumerKey,
-  ConsumerPosition,
-  ConsumerQuery,
-  ConsumerStore,
-  Downtime,
-  Gap,
-  PollSummary,
-  SentRange,
-  TokenEnd,
-} from './consumers/store.ts';
+export { ConnectionRecorder, type RecorderOptions } from './connections/recorder.ts';
+export type * from './connections/store.ts';
 export {
   createIntakeHandler,
   createPollHandler,

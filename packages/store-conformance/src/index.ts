@@ -4,7 +4,6 @@ import { allOrNothingChecks } from './all-or-nothing.ts';
 import { changeTrackingChecks } from './change-tracking.ts';
 import type { ConformanceCheck } from './check.ts';
 import { completenessChecks } from './completeness.ts';
-import { consumerChecks } from './consumers.ts';
 import { contentChecks } from './content.ts';
 import { databaseChecks } from './database.ts';
 import { deletedLeadChecks } from './deleted-leads.ts';
@@ -41,7 +40,6 @@ export const storeConformance: readonly ConformanceCheck[] = [
   ...historyChecks,
   ...listChecks,
   ...searchChecks,
-  ...consumerChecks,
   ...hookChecks,
   ...refusedLeadChecks,
   ...changeTrackingChecks,

@@ -42,7 +42,7 @@ export interface ServiceOptions {
   /** How the person started the program. Default: `leadtap`. */
   readonly invocation?: string;
   /** How long after a poll its consumer is written. Default: 5 s, or when a test calls `recorder.flush`. */
-  readonly consumerFlushMs?: number;
+  readonly recordFlushMs?: number;
   /** Default: long ones, for machines that are slow. */
   readonly statusTimeouts?: StatusTimeouts;
   /** The timers of held polls. Default: those of Node. */
@@ -129,7 +129,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     ...(options.drain && { drain: options.drain }),
     ...(options.maxConnections !== undefined && { maxConnections: options.maxConnections }),
     ...(options.requestTimeoutMs !== undefined && { requestTimeoutMs: options.requestTimeoutMs }),
-    ...(options.consumerFlushMs !== undefined && { consumerFlushMs: options.consumerFlushMs }),
+    ...(options.recordFlushMs !== undefined && { recordFlushMs: options.recordFlushMs }),
     statusTimeouts: options.statusTimeouts ?? LONG_STATUS_TIMEOUTS,
     ...(options.schedule && { schedule: options.schedule }),
     hookDelivery: { timeoutMs: NEVER_MS, ...options.hookDelivery },

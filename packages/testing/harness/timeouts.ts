@@ -24,7 +24,7 @@ export const LONG_REDIS_TIMEOUTS: RedisTimeouts = {
   retryMs: 50,
 };
 
-/** The same for the status page and the metrics: a read that is slow must not be taken for one of 100,000 consumers. */
+/** The same for the status page and the metrics: a read that is slow must not be taken for one of 100,000 connections. */
 export const LONG_STATUS_TIMEOUTS: StatusTimeouts = {
   readMs: NEVER_MS,
   slowReadMs: NEVER_MS,

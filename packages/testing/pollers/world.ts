@@ -276,10 +276,10 @@ export class World {
   }
 }
 
-/** Positions of consumers are written at once: the real time until then is no part of the time of the world. */
+/** Polls are recorded at once: the real time until then is no part of the time of the world. */
 const serviceOptions = (clock: ManualClock, { origin }: Receiver) => ({
   clock,
-  consumerFlushMs: 0,
+  recordFlushMs: 0,
   env: { LEADTAP_HOOK_HOSTS: origin },
 });
 

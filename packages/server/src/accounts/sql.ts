@@ -13,7 +13,6 @@ import {
   selectFields,
   type Table,
 } from '../sql/sql.ts';
-import { endConsumersOfUser, endHooksOfToken } from './ended-consumers.ts';
 import { createOrganisationMethods, USERS } from './organisation-sql.ts';
 import type { IssuedToken, User } from './records.ts';
 import type { AccountCounts, AccountStore, ListedToken, UpdateUserOutcome } from './store.ts';
@@ -161,7 +160,6 @@ export function createAccountStore(database: SqlDatabase, ends: AccountEnds): Ac
       return write(function* () {
         yield* query(REMOVE_REFUSED_LEADS, [userId]);
         const now = yield* readNow();
-        yield* endConsumersOfUser(userId, now);
         yield* ends.userRemoved(userId);
         const removed = yield* query(REMOVE_USER, [userId]);
         // Not if there is no such user: tokens may be issued for one who is added later.
@@ -206,7 +204,6 @@ export function createAccountStore(database: SqlDatabase, ends: AccountEnds): Ac
     revokeToken: (tokenId) =>
       write(function* () {
         const now = yield* readNow();
-        yield* endHooksOfToken(tokenId, now);
         const revoked = yield* query(REVOKE_TOKEN, [tokenId, now]);
         yield* ends.tokenRevoked(tokenId);
         return revoked.length > 0;

@@ -62,7 +62,7 @@ export interface Automations {
   readonly baseUrl: string;
   readonly receiver: string;
   readonly clock: DemoClock;
-  readonly service: Pick<Service, 'store' | 'recorder'>;
+  readonly service: Pick<Service, 'store' | 'connections'>;
   readonly issue: (name: string, scopes?: readonly TokenScope[]) => Promise<string>;
 }
 
@@ -118,7 +118,7 @@ export async function playLastDay({ baseUrl, receiver, clock, service, issue }: 
     if (behindMs === LAST_FORM_MS) await sendLeads();
     await pollN8n();
     if (behindMs >= STOPPED_MS) await pollMake();
-    await service.recorder?.flush();
+    await service.connections.flush();
   }
   return pollN8n;
 }

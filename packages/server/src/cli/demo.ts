@@ -102,7 +102,7 @@ const demoConfig = (config: Config, folder: string, receiver: string): Config =>
   externalTokens: undefined,
   publicUrl: undefined,
   metricsAddress: { host: '127.0.0.1', port: 0 },
-  ...{ intake: true, keepRefused: true, consumers: true, hooks: true, silentAfterMs: undefined },
+  ...{ intake: true, keepRefused: true, hooks: true, silentAfterMs: undefined },
   hookHosts: [...config.hookHosts, receiver],
   // Its problems are made up.
   alertUrl: undefined,

@@ -134,13 +134,6 @@ export const VARIABLES = {
     meaning:
       '`on`: hold requests that send leads and are refused, for 30 days, so that `leadtap leads refused` can accept them. `off`: hold none.',
   },
-  consumers: {
-    name: 'LEADTAP_CONSUMERS',
-    default: 'on',
-    parse: values.parseOnOff,
-    meaning:
-      '`on`: record for every token when it last polled and which leads it has got. `off`: record nothing.',
-  },
   hooks: {
     name: 'LEADTAP_HOOKS',
     default: 'on',

@@ -122,9 +122,8 @@ export class ConnectionRecorder implements PollRecorder {
     if (entry && entry.leads > MAX_LEADS) this.#batches.drop();
   }
 
-  recordWait(token: VerifiedToken, at: number, _until: number, page: WaitingPage): void {
+  recordWait(token: VerifiedToken, at: number, since: number | undefined): void {
     const entry = this.#entryOf(token, 'poll');
-    const { since } = page;
     if (!entry || since === undefined) return;
     const asked: PolledPage = {
       createdAt: [],
@@ -151,9 +150,6 @@ export class ConnectionRecorder implements PollRecorder {
         durationMs: durationMs === null ? null : Math.round(durationMs),
       });
   }
-
-  /** Our own downtime is known by the instances. */
-  recordUnavailable(): void {}
 
   recordSend(token: VerifiedToken, run: SendRun): void {
     const entry = this.#entryOf(token, 'send');
@@ -272,8 +268,6 @@ export class ConnectionRecorder implements PollRecorder {
 
 const hasRuns = ({ polls, sends, pushes }: ConnectionBatch): boolean =>
   polls.length + sends.length + pushes.length > 0;
-
-type WaitingPage = Pick<PollPage, 'scope' | 'since' | 'readAt'>;
 
 function keyOf(token: VerifiedToken, kind: ConnectionKind): ConnectionKey {
   const { userId, tokenId } = tokenKeyOf(token);

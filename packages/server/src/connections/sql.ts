@@ -103,11 +103,19 @@ interface LogRow extends StoredLogEntry {
   readonly through: number | null;
 }
 
-/** Before they are deleted by age, in the same transaction. */
-export function createPrunedCount(dialect: Dialect) {
-  const sql = countPrunedSql(dialect);
-  return function* (companyId: string, leads: readonly { readonly createdAt: number }[]): SqlTask<void> {
-    yield* query(sql, [JSON.stringify(leads), companyId]);
+/** For the transactions that delete leads. */
+export function createRemovalRecords(dialect: Dialect) {
+  const countPruned = countPrunedSql(dialect);
+  const forgetReasons = `
+    UPDATE leadtap.activity SET reason = NULL WHERE first_at < leadtap.from_ms($2) AND reason IS NOT NULL AND connection IN (
+      SELECT c.id FROM leadtap.connections AS c WHERE ${dialect.isIn('c.company_id', '$1')})`;
+  return {
+    *countPruned(companyId: string, leads: readonly { readonly createdAt: number }[]): SqlTask<void> {
+      yield* query(countPruned, [JSON.stringify(leads), companyId]);
+    },
+    *forgetReasons(companyIds: readonly string[], before: number = LAST_TIME): SqlTask<void> {
+      yield* query(forgetReasons, [companyIds, before]);
+    },
   };
 }
 

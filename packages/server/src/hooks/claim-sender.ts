@@ -7,7 +7,7 @@ import { type EventOptions, eventMessage, type HookMessage, leadMessage, postMes
 import type { Outage } from './outage.ts';
 import { PacedQueue } from './paced-queue.ts';
 import type { ResultWriter } from './result-writer.ts';
-import { type Outcome, type SentLeads, scopesAfter, sinceOf } from './rules.ts';
+import { type Outcome, type SentLeads, sinceOf } from './rules.ts';
 import type { DueHook, HookStore } from './store.ts';
 
 export interface ClaimSenderOptions extends EventOptions {
@@ -94,12 +94,10 @@ export class ClaimSender {
       const { outcome, durationMs } = await next.response;
       if (outcome === 'aborted') return results.add(due, { accepted, end: { kind: 'sending' } });
       if (outcome.kind !== 'accepted') return results.add(due, { accepted, end: outcome }, durationMs);
-      const { createdAt, scope, beside } = next;
-      const { createdAt: after, scopes } = accepted ?? { ...due.hook, createdAt: due.hook.announcedThrough };
+      const { createdAt, beside } = next;
       const { status, reason } = outcome;
-      accepted = beside
-        ? { createdAt: after, status, scopes }
-        : { createdAt, status, scopes: scopesAfter(scopes, { after, through: createdAt, scope }) };
+      const position = accepted?.createdAt ?? due.hook.announcedThrough;
+      accepted = { createdAt: beside ? position : createdAt, status };
       const sent = { createdAt, pending: beside, reason };
       results.add(due, { accepted, sent, end: { kind: 'sending' } }, durationMs);
       // So that no more leads are sent again after a crash while the database is slow.
@@ -110,13 +108,12 @@ export class ClaimSender {
   /** Begins the request of this lead beside the new ones, or of the first lead after this time, or after the position of the hook. */
   async #postLead({ due, mayBegin }: BegunClaim, after = due.hook.announcedThrough, beside?: PendingLead) {
     if (!mayBegin()) return 'time-over' as const;
-    const found = await this.#options.store.readLead(due.hook, beside ? beside.createdAt - 1 : after);
-    if (beside && found?.lead.createdAt !== beside.createdAt) return 'not-visible' as const;
-    if (!found) return 'all-sent' as const;
+    const lead = await this.#options.store.readLead(due.hook, beside ? beside.createdAt - 1 : after);
+    if (beside && lead?.createdAt !== beside.createdAt) return 'not-visible' as const;
+    if (!lead) return 'all-sent' as const;
     if (!mayBegin()) return 'time-over' as const;
-    const { lead, scope } = found;
     const message = leadMessage(due.hook, lead, beside?.message);
-    return { createdAt: lead.createdAt, scope, beside, response: this.#post(due, message) };
+    return { createdAt: lead.createdAt, beside, response: this.#post(due, message) };
   }
 
   async #post(

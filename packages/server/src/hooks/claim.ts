@@ -1,6 +1,5 @@
 /** What a subscription and a claim store, given what a transaction has read. Pure: the time is a parameter. */
 import { createHash } from 'node:crypto';
-import { addHours } from '../attempts/hours.ts';
 import {
   type DueHook,
   type Hook,
@@ -38,8 +37,7 @@ const createHook = (
   announcedSince: since ?? start ?? 0,
   ...{ lastEventAt: null, lastStatus: null },
   ...{ failures: 0, failingSince: null, disabledAt: null },
-  ...{ notBefore: now, checkAt: now, remindAt: null, scopes: null },
-  hours: addHours(null, [], now),
+  ...{ notBefore: now, checkAt: now, remindAt: null },
 });
 
 /** Failures are forgotten only if they have disabled the hook, and `notBefore` never: it may be the end of a claim or of a backoff. */

@@ -1,7 +1,5 @@
 /** What follows from an attempt to send an event. Pure: time and randomness are parameters. */
 import type { PendingLead } from '../connections/store.ts';
-import { mergeScopes } from '../consumers/scopes.ts';
-import type { LeadScope } from '../leads/record.ts';
 import type { DueHook, Hook, HookProgress } from './store.ts';
 
 /** The result of one attempt. */
@@ -27,19 +25,7 @@ export type ClaimResult = Outcome | { readonly kind: 'postponed' };
 export interface AcceptedLead {
   readonly createdAt: number;
   readonly status: number;
-  /** Of the hook, with this lead. */
-  readonly scopes: string | null;
 }
-
-/** The scopes of a hook when the lead at `through`, which follows the one at `after`, was read in this scope and accepted. */
-export const scopesAfter = (
-  scopes: string | null,
-  { after, through, scope }: { readonly after: number; readonly through: number; readonly scope: LeadScope },
-): string | null => {
-  const before = { scopes, gaps: [], confirmedThrough: after, deliveredThrough: after };
-  const sent = [{ after, through }];
-  return mergeScopes(before, { scope, sent, confirmedThrough: null, deliveredThrough: through });
-};
 
 /** A lead that the receiver has accepted. */
 export interface SentLead {
@@ -131,7 +117,7 @@ export function progressAfterLeads(
   const { now } = context;
   const moved = accepted && {
     ...{ announcedThrough: accepted.createdAt, lastEventAt: now, lastStatus: accepted.status },
-    ...{ failures: 0, failingSince: null, scopes: accepted.scopes },
+    ...{ failures: 0, failingSince: null },
   };
   const hook = { ...due.hook, ...moved };
   switch (end.kind) {
@@ -165,8 +151,6 @@ function progressAfterSuccess(due: DueHook, status: number, { now }: RuleContext
     // For leads that came while the event was in flight.
     checkAt: now + PAUSE_MS,
     remindAt,
-    scopes: hook.scopes,
-    hours: hook.hours,
   };
 }
 
@@ -203,8 +187,6 @@ function progressAfterFailure(hook: Hook, outcome: Outcome, { now, random }: Rul
     notBefore: now + Math.max(Math.min(waitMs, MAX_BACKOFF_OF_NEW_LEAD_MS), floorMs),
     checkAt: isDisabled ? null : now + waitMs,
     remindAt: hook.remindAt,
-    scopes: hook.scopes,
-    hours: hook.hours,
   };
 }
 

@@ -1,6 +1,5 @@
 /** Webhook subscriptions in a database. */
 
-import { endHooksSql, IS_NOT_REVOKED, limitEnded, pruneEnded } from '../accounts/ended-consumers.ts';
 import { PROFESSIONAL } from '../accounts/records.ts';
 import type { PendingLead } from '../connections/store.ts';
 import {
@@ -15,15 +14,12 @@ import {
   recordPushed,
   renameWebhook,
 } from '../connections/webhooks-sql.ts';
-import { prepareMovedLeads } from '../consumers/moved-leads.ts';
-import { type PollingUser, scopeOf, selectVisibleLeads } from '../leads/access.ts';
+import { selectVisibleLeads } from '../leads/access.ts';
 import type { LeadRecord } from '../leads/record.ts';
-import type { PageLead } from '../leads/render.ts';
 import type { StoredLeadRow } from '../leads/row.ts';
 import { joinNames, STORED_COLUMNS } from '../leads/sql.ts';
 import {
   assignFields,
-  type ColumnType,
   type Dialect,
   isStorable,
   putSql,
@@ -50,7 +46,6 @@ import {
   type HookStore,
   hostOfHook,
   isAcceptedKey,
-  type LeadToSend,
   type ListedHook,
   type SettledHook,
 } from './store.ts';
@@ -66,8 +61,6 @@ const PROGRESS: Table<HookProgress>['types'] = {
   notBefore: 'time',
   checkAt: 'time',
   remindAt: 'time',
-  scopes: 'text',
-  hours: 'text',
 };
 
 export const HOOKS: Table<StoredHook> = {
@@ -214,23 +207,6 @@ const DROP_PENDING = `
 const LIST_PENDING = `
   SELECT leadtap.to_ms(q.created_at) AS "createdAt", q.message FROM (${PENDING}) AS q ORDER BY q.created_at LIMIT ${MAX_PENDING}`;
 
-/** What `toLeadToSend` needs of a user. */
-export const selectScope = (user: string): string => `
-  ${user}.company_id AS "companyOfUser", ${user}.access_level AS "accessLevel", ${user}.branch_id AS "branchOfUser",
-  ${user}.department_id AS "departmentOfUser"`;
-
-export interface ScopeColumns extends Pick<PollingUser, 'accessLevel'> {
-  readonly companyOfUser: string;
-  readonly branchOfUser: string | null;
-  readonly departmentOfUser: string | null;
-}
-
-export function toLeadToSend(lead: PageLead, columns: ScopeColumns): LeadToSend | undefined {
-  const { accessLevel, companyOfUser: companyId, branchOfUser: branchId } = columns;
-  const scope = scopeOf({ accessLevel, companyId, branchId, departmentId: columns.departmentOfUser });
-  return scope && { lead, scope };
-}
-
 /** The third value is the time after which the lead was created, the fourth is now. */
 function leadSql(dialect: Dialect): string {
   const key = selectVisibleLeads(
@@ -240,32 +216,17 @@ function leadSql(dialect: Dialect): string {
       `SELECT l.created_at FROM ${leads} AND l.created_at > leadtap.from_ms($3) ORDER BY l.created_at LIMIT 1`,
   );
   return `
-    SELECT ${STORED_COLUMNS}, ${selectScope('k')}
-      FROM (SELECT u.company_id, u.access_level, u.branch_id, u.department_id, ${key} AS created_at FROM ${claimedHookSql('leadtap.from_ms($4)')}) AS k
+    SELECT ${STORED_COLUMNS}
+      FROM (SELECT u.company_id, ${key} AS created_at FROM ${claimedHookSql('leadtap.from_ms($4)')}) AS k
       ${dialect.joinEach('leads', 'l', 'l.company_id = k.company_id AND l.created_at = k.created_at')}
       ${dialect.joinEach('companies', 'c', 'c.id = l.company_id')} ${joinNames(dialect)}`;
 }
 
-/** What `endSql` needs of a deleted hook, by the names of the columns. */
-const ENDED: Readonly<Record<string, ColumnType>> = {
-  ...{ id: 'text', company_id: 'text', user_id: 'text', token_id: 'text', send: 'text' },
-  ...{ announced_through: 'time', announced_since: 'time', scopes: 'text' },
-};
-const RETURN_ENDED = `RETURNING id, connection_id, company_id, user_id, token_id, send, leadtap.to_ms(announced_through) AS announced_through,
-  leadtap.to_ms(announced_since) AS announced_since, scopes`;
+const RETURN_ENDED = 'RETURNING connection_id';
 
 interface DeletedHook {
-  readonly id: string;
-  readonly user_id: string;
   readonly connection_id: string | null;
 }
-
-/** Without those that were tried only: they had no lead, and none waited. */
-const endSql = (dialect: Dialect): string =>
-  endHooksSql(
-    dialect.rows('$2', ENDED),
-    `${IS_NOT_REVOKED} AND (h.announced_through > h.announced_since OR ${newestOf(dialect)} > h.announced_through)`,
-  );
 
 const CONNECTION_OF = 'SELECT h.connection_id AS id FROM leadtap.hooks AS h WHERE h.id = $1';
 
@@ -284,9 +245,7 @@ const REMOVE = `
 
 const prepareSql = (dialect: Dialect) => ({
   webhooks: prepareWebhooks(dialect),
-  moved: prepareMovedLeads(dialect),
   put: putSql(dialect, HOOKS),
-  end: endSql(dialect),
   claimOfAll: claimSql(dialect, true),
   claim: claimSql(dialect, false),
   lead: leadSql(dialect),
@@ -332,12 +291,6 @@ export function createHookStore(
     const rows = settled.map(({ claimed: { id, notBefore, createdAt }, progress }) => {
       return { ...progress, id, createdAt, claimedUntil: notBefore };
     });
-    const accepted = settled.flatMap(({ claimed: { userId, id }, accepted }) =>
-      (accepted?.createdAt ?? []).map((createdAt) => {
-        return { companyId: accepted?.companyId, createdAt, userId, tokenId: id };
-      }),
-    );
-    if (accepted.length > 0) yield* query(sql.moved.addAccepted, [JSON.stringify(accepted)]);
     const pushed = settled.flatMap(({ claimed: { connectionId }, accepted: leads }) =>
       connectionId !== null && leads ? [{ connection: connectionId, pending: [], ...leads }] : [],
     );
@@ -366,16 +319,13 @@ export function createHookStore(
     };
   }
 
-  /** What they had received is kept. */
+  /** With connections that have no other webhook. */
   function* removeHooks(
     statement: string,
     values: readonly SqlValue[],
     endedBy = 'removed',
   ): SqlTask<number> {
     const removed = yield* query<DeletedHook>(statement, values);
-    if (removed.length === 0) return 0;
-    yield* query(sql.end, [yield* readNow(), JSON.stringify(removed)]);
-    yield* limitEnded(removed.map((hook) => hook.user_id));
     const connections = removed.flatMap(({ connection_id }) => connection_id ?? []);
     yield* endUnusedWebhooks(sql.webhooks, connections, endedBy);
     return removed.length;
@@ -452,8 +402,8 @@ export function createHookStore(
     readLead: ({ id, notBefore }, after) =>
       read(function* () {
         const values = [id, notBefore, after, yield* readNow()];
-        const [row] = yield* query<StoredLeadRow & ScopeColumns>(sql.lead, values);
-        return row && toLeadToSend(decode(row), row);
+        const [row] = yield* query<StoredLeadRow>(sql.lead, values);
+        return row && decode(row);
       }, SHORT),
 
     takePending: ({ id, notBefore }) =>
@@ -466,10 +416,7 @@ export function createHookStore(
     settle: (settled) => write(() => settle(settled), SHORT),
 
     async prune(expiredBefore) {
-      return write(function* () {
-        yield* pruneEnded(yield* readNow());
-        return yield* removeHooks(PRUNE, [expiredBefore]);
-      }, SHORT);
+      return write(() => removeHooks(PRUNE, [expiredBefore]), SHORT);
     },
 
     async hasHooks() {

@@ -3,14 +3,13 @@
  * is due: a thin one, or the leads themselves. So nothing is queued: what is lost is sent again because the row says so.
  */
 import type { HookSend } from '@leadtap/contract';
+import type { TokenKey } from '../accounts/token-key.ts';
 import type { PendingLead } from '../connections/store.ts';
-import type { ConsumerKey } from '../consumers/store.ts';
-import type { LeadScope } from '../leads/record.ts';
 import type { PageLead } from '../leads/render.ts';
 import { pagesOf } from '../lib/pages.ts';
 
 /** What a subscription says. */
-export interface NewHook extends ConsumerKey {
+export interface NewHook extends TokenKey {
   /** 128 random bits: a client that knows it may delete the hook without a token. */
   readonly id: string;
   /** Null: the token does not expire. */
@@ -50,10 +49,6 @@ export interface HookProgress {
   readonly checkAt: number | null;
   /** If leads that were announced still wait for the connection of its token by then, they are announced again. */
   readonly remindAt: number | null;
-  /** Of a hook that sends leads: what its user could see, as in `ConsumerPosition`. Null: it has sent none, or it was not recorded. */
-  readonly scopes: string | null;
-  /** What was sent to it in each hour, as `parseHours` reads it. Null: it was not recorded. */
-  readonly hours: string | null;
 }
 
 export interface Hook extends Omit<NewHook, 'since'>, HookProgress {
@@ -78,12 +73,6 @@ export interface DueHook {
   /** Leads are sent to it beside the new ones. */
   readonly hasPending: boolean;
   readonly claimedAt: number;
-}
-
-export interface LeadToSend {
-  readonly lead: PageLead;
-  /** What the user could see when it was read: other leads before it were passed. */
-  readonly scope: LeadScope;
 }
 
 export interface SettledHook {
@@ -220,7 +209,7 @@ export interface HookStore {
    * The first lead after this time that the user of a claimed hook may see now. Hook, token, user and lead are read in one snapshot.
    * Undefined also if the claim has ended, the hook was deleted, the token does not work any more, or the user may not poll.
    */
-  readLead(claimed: Hook, after: number): Promise<LeadToSend | undefined>;
+  readLead(claimed: Hook, after: number): Promise<PageLead | undefined>;
   /**
    * The oldest leads that are sent to a claimed hook beside the new ones. Those that its user may not see any more, and those that are new
    * to it anyhow, are deleted. None if the claim has ended, as for `readLead`.

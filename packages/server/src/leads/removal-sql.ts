@@ -1,7 +1,6 @@
 /** Deletes leads of a database: erased persons and pruned leads. */
 
 import { idInCompany } from '../accounts/records.ts';
-import { forgetReasons } from '../attempts/sql.ts';
 import {
   BEFORE_ALL_MS,
   type Dialect,
@@ -88,13 +87,18 @@ function createMatcher(contact: Contact): (lead: RemovableLead) => boolean {
 /** Its duration depends on the number of leads. */
 const NO_TIMEOUT: TaskOptions = { timeout: 'none' };
 
-/** Counts those that wait for a connection. In the transaction that deletes them. */
-type CountPruned = (companyId: string, leads: readonly { readonly createdAt: number }[]) => SqlTask<void>;
+/** What connections record of deleted leads, in the transaction that deletes them. */
+interface RemovalRecords {
+  /** Counts those that wait for a connection. */
+  countPruned(companyId: string, leads: readonly { readonly createdAt: number }[]): SqlTask<void>;
+  /** Receivers of webhooks may have repeated a lead in what they answered. */
+  forgetReasons(companyIds: readonly string[], before?: number): SqlTask<void>;
+}
 
 export function createRemoval(
   { dialect, read, write }: SqlDatabase,
   vacuum: LeadRemoval['vacuum'],
-  countPruned: CountPruned,
+  { countPruned, forgetReasons }: RemovalRecords,
 ): LeadRemoval {
   const sql = prepareSql(dialect);
   return {
@@ -131,7 +135,7 @@ export function createRemoval(
           { companyId, idHash: hashErasedId(id), erasedAt },
         ]);
         yield* query(sql.putErased, [JSON.stringify([...new Map(erased).values()])]);
-        yield* forgetReasons(dialect, [...companyIds]);
+        yield* forgetReasons([...companyIds]);
         return removed.length;
       }),
 
@@ -142,7 +146,7 @@ export function createRemoval(
 
     async prune(companyId, before, limit) {
       const removed = await write(function* () {
-        yield* forgetReasons(dialect, [companyId], before);
+        yield* forgetReasons([companyId], before);
         const oldest = yield* query<{ createdAt: number }>(FIND_OLDEST, [companyId, before, limit]);
         if (oldest.length === 0) return [];
         yield* countPruned(companyId, oldest);

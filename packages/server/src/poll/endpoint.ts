@@ -148,9 +148,8 @@ export function createPollEndpoint(
     observer?.observe(toObservation(ended, payload));
     if (!recorder || isConsoleRequest(ended.request)) return;
     const { status, problem } = ended;
-    if (status === 503) recorder.recordUnavailable(clock());
     const token = ended.token ?? problem?.parts.token;
-    // A token that may only send leads is no consumer, and neither is a user who does not exist.
+    // A token that may only send leads is no automation, and neither is a user who does not exist.
     if (!token || !hasTokenScope(token, 'leads:read') || status === 404) return;
     if (status === 401) recorder.recordRefusedToken(token, clock(), toPollFacts(ended));
     else recorder.recordPoll(token, toEndedPoll(ended, payload, clock()));
@@ -247,15 +246,15 @@ function feedLagMs({ query, page }: PollPayload): number | undefined {
   return Math.max(0, readAt - leads.first);
 }
 
-/** What the recorder of consumers needs to know about a request. */
+/** What the recorder of connections needs to know about a request. */
 export function toEndedPoll(
   ended: Pick<Exchange, 'status' | 'request' | 'isComplete'> & FactsOfExchange,
   payload: Pick<PollPayload, 'status' | 'page' | 'query'> | undefined,
   at: number,
 ): EndedPoll {
   const { status, request, isComplete } = ended;
-  const { code, durationMs, heldMs } = toPollFacts(ended);
-  if (!payload) return { at, status, code, durationMs, heldMs };
+  const { code, durationMs } = toPollFacts(ended);
+  if (!payload) return { at, status, code, durationMs };
   const { query } = payload;
   const { scope, readAt, leads, lastStamp } = payload.page;
   // A 304 sends no body: its tag may be from a HEAD. If it is from a GET, that one was recorded.
@@ -273,7 +272,7 @@ export function toEndedPoll(
     isSent,
     isInterrupted: hasBody && !isSent,
   };
-  return { at, status, page, code, durationMs, heldMs };
+  return { at, status, page, code, durationMs };
 }
 
 type FactsOfExchange = Partial<Pick<Exchange, 'problem' | 'durationMs' | 'waitedMs'>>;
@@ -281,5 +280,4 @@ type FactsOfExchange = Partial<Pick<Exchange, 'problem' | 'durationMs' | 'waited
 const toPollFacts = ({ problem, durationMs = 0, waitedMs }: FactsOfExchange): Required<PollFacts> => ({
   code: problem?.code,
   durationMs: durationMs - (waitedMs ?? 0),
-  heldMs: waitedMs,
 });

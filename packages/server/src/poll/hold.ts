@@ -84,7 +84,7 @@ export function createHold(changes: ChangeSource, options: HoldOptions): HoldIfP
       if (maxWaiting > 0) headers.push('connection', 'close');
       return page;
     }
-    recordWait(exchange, first, waitS);
+    recordWait(exchange, first);
     onceClosed(request, response, () => {
       if (!response.writableEnded) heldPolls.disconnect(held);
     });
@@ -110,12 +110,9 @@ export function createHold(changes: ChangeSource, options: HoldOptions): HoldIfP
     }
   }
 
-  function recordWait(exchange: Exchange, { token, page, since }: FirstPoll, waitS: number): void {
-    const now = clock();
-    const { scope, readAt } = page;
+  function recordWait(exchange: Exchange, { token, since }: FirstPoll): void {
     try {
-      if (!isConsoleRequest(exchange.request))
-        recorder?.recordWait(token, now, now + waitS * 1000, { scope, since, readAt });
+      if (!isConsoleRequest(exchange.request)) recorder?.recordWait(token, clock(), since);
     } catch (error) {
       // A recorder that throws must not fail the request.
       exchange.log.error({ err: error }, 'the recorder of polls has thrown an error');

@@ -1,4 +1,4 @@
-/** What a poll needs of a database, and of the recorder of consumers. */
+/** What a poll needs of a database, and of the recorder of connections. */
 
 import type { ProblemCode } from '@leadtap/contract';
 import type { VerifiedToken } from '../accounts/records.ts';
@@ -117,12 +117,11 @@ export interface ChangeSource {
   onChanges(listener: ChangeListener): void;
 }
 
-/** For the log of a consumer. */
+/** For the log of a connection. */
 export interface PollFacts {
   readonly code?: ProblemCode | undefined;
   /** Without the time that the poll was held. */
   readonly durationMs?: number;
-  readonly heldMs?: number | undefined;
 }
 
 /** A poll that has ended. */
@@ -152,17 +151,10 @@ export interface PollPage {
 /** Receives the polls of the endpoint. */
 export interface PollRecorder {
   recordPoll(token: VerifiedToken, poll: EndedPoll): void;
-  /** The poll waits for a lead until this time at most. It confirms what came before its empty page, also if its client disconnects. */
-  recordWait(
-    token: VerifiedToken,
-    at: number,
-    until: number,
-    page: Pick<PollPage, 'scope' | 'since' | 'readAt'>,
-  ): void;
+  /** The poll waits for a lead. It has asked for what comes after `since`, also if its client disconnects. */
+  recordWait(token: VerifiedToken, at: number, since: number | undefined): void;
   /** A poll was refused with 401. The signature of the token may be invalid: it counts only if the token was issued here. */
   recordRefusedToken(token: VerifiedToken, at: number, facts?: PollFacts): void;
   /** For a poll without `since`. Undefined: the newest page as it is. */
   newestPageRule?(token: VerifiedToken): Promise<NewestPageRule | undefined>;
-  /** A poll was refused with 503: perhaps the database is unreachable. */
-  recordUnavailable(at: number): void;
 }

@@ -3,9 +3,7 @@
  * its adapters, and `packages/store-conformance` is the test suite that both pass.
  */
 import type { AccountStore } from '../accounts/store.ts';
-import type { AttemptStore } from '../attempts/store.ts';
 import type { ConnectionStore } from '../connections/store.ts';
-import type { ConsumerStore } from '../consumers/store.ts';
 import type { HookStore } from '../hooks/store.ts';
 import type { IntakeStore, RefusedLeadStore } from '../intake/store.ts';
 import type { LeadStore } from '../leads/store.ts';
@@ -22,10 +20,6 @@ export interface StoreStatus {
 export interface Store extends AccountStore, IntakeStore, LeadStore {
   /** The ways in and out, and what became of each lead. */
   readonly connections: ConnectionStore;
-  /** Who polls, and how far each has come. */
-  readonly consumers: ConsumerStore;
-  /** The log of each of them, and of webhooks. */
-  readonly attempts: AttemptStore;
   /** Webhook subscriptions. */
   readonly hooks: HookStore;
   /** Requests that sent leads and were refused. */

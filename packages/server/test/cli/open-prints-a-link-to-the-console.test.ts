@@ -85,7 +85,7 @@ test('at a terminal with a display it opens the browser, and a missing one is no
 
 test('the token works, and neither it nor its end is a consumer or a problem', async () => {
   const clock = manualClock();
-  const service = await startService({ clock, consumerFlushMs: 0 });
+  const service = await startService({ clock, recordFlushMs: 0 });
   const { run } = terminal();
   const { stdout } = await run('open --user boss --json', {
     env: { ...service.database.env, LEADTAP_PUBLIC_URL: service.url },

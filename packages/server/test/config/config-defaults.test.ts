@@ -22,7 +22,6 @@ test('an empty environment gives a configuration that works on one machine', () 
     keepRefused: true,
     acceptsUrlTokens: false,
     timeZone: 'UTC',
-    consumers: true,
     hooks: true,
     hookHosts: [],
     silentAfterMs: undefined,

@@ -1,5 +1,5 @@
 import {
-  ConsumerRecorder,
+  ConnectionRecorder,
   type ExternalTokens,
   issueToken,
   type JwksLocation,
@@ -21,7 +21,7 @@ import { expect, expectTypeOf, it } from 'vitest';
 
 it('every type that an option or a function of the surface names', () => {
   expectTypeOf<PollHandlerOptions['recorder']>().toEqualTypeOf<PollRecorder | undefined>();
-  expectTypeOf(ConsumerRecorder).instance.toExtend<PollRecorder>();
+  expectTypeOf(ConnectionRecorder).instance.toExtend<PollRecorder>();
   expectTypeOf(issueToken).parameter(1).toEqualTypeOf<TokenGrant>();
   expectTypeOf(loadSigningKeys).parameter(0).toEqualTypeOf<SigningKeySource>();
   expectTypeOf(makeVerifyToken).parameter(0).toEqualTypeOf<TokenSources>();

@@ -15,8 +15,7 @@ it('ten steps of the clock lose, disable and delete no subscription, whether its
   const clock = manualClock();
   const [healthy, failing] = [await startReceiver(), await startReceiver()];
   failing.respond = respondWith(500);
-  // Without reminders, each step has one event.
-  const env = { LEADTAP_HOOK_HOSTS: `${healthy.origin},${failing.origin}`, LEADTAP_CONSUMERS: 'off' };
+  const env = { LEADTAP_HOOK_HOSTS: `${healthy.origin},${failing.origin}` };
   const service = await startWith(healthy, { clock, env });
   const start = clock();
   const expiresInMs = 30 * DAY_MS;
@@ -42,6 +41,10 @@ it('ten steps of the clock lose, disable and delete no subscription, whether its
       await vi.waitFor(async () =>
         expect((await storedHook(service, hooks[0]?.id ?? '')).announcedThrough).toBe(added.at(-1)),
       );
+      // Without reminders, each step has one event.
+      const poll = `${service.url}/automation/new-leads`;
+      await (await fetch(poll, { headers: { authorization: `Bearer ${token}` } })).arrayBuffer();
+      await service.service.connections.flush();
     }
     await other.stop();
     for (const { id } of hooks) expect((await storedHook(service, id)).disabledAt).toBeNull();

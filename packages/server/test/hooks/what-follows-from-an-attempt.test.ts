@@ -30,7 +30,7 @@ const HOOK: Hook = {
   ...{ createdAt: 1, announcedThrough: 1000, announcedSince: 500 },
   ...{ lastEventAt: null, lastStatus: null },
   ...{ failures: 0, failingSince: null, disabledAt: null, notBefore: NOW + 15_000, checkAt: NOW + 15_000 },
-  ...{ remindAt: null, scopes: null, hours: null },
+  ...{ remindAt: null },
 };
 const due = (hook: Partial<Hook> = {}, rest: Partial<DueHook> = {}): DueHook => ({
   ...{ hook: { ...HOOK, ...hook }, companyId: 'acme', through: 2000 },
@@ -49,7 +49,6 @@ it('a 2xx moves the position, ends the failures, and allows the next event after
     ...{ lastEventAt: NOW, lastStatus: 202 },
     ...{ failures: 0, failingSince: null, disabledAt: null },
     ...{ notBefore: NOW + 1000, checkAt: NOW + 1000, remindAt: NOW + 600_000 },
-    ...{ scopes: null, hours: null },
   });
 });
 
@@ -203,7 +202,7 @@ describe('of a hook that sends leads', () => {
   const afterLeads = (createdAt: number | undefined, end: SentLeads['end']) =>
     progressAfterLeads(
       failing,
-      { ...(createdAt !== undefined && { accepted: { createdAt, status: 202, scopes: null } }), end },
+      { ...(createdAt !== undefined && { accepted: { createdAt, status: 202 } }), end },
       { now: NOW, random: 0 },
     );
 

@@ -1,15 +1,4 @@
-import type {
-  Consumer,
-  ConsumerQuery,
-  HookQuery,
-  LeadInput,
-  ListedHook,
-  NewHook,
-  PollSummary,
-  Store,
-  WriteOptions,
-} from 'leadtap';
-import type { ConsumerKey, EndedConsumer, EndedQuery } from '../../src/consumers/store.ts';
+import type { HookQuery, LeadInput, ListedHook, NewHook, Store, WriteOptions } from 'leadtap';
 import { FixtureProcess } from '../store/fixture-process.ts';
 
 const SCRIPT = new URL('./fixtures/call-store.js', import.meta.url);
@@ -36,22 +25,6 @@ export class StoreProcess {
     ...values: Parameters<Store[Method]>
   ): Promise<Result<Method>> {
     return (await this.#call(method, ...values)) as Result<Method>;
-  }
-
-  async recordConsumers(summaries: readonly PollSummary[]): Promise<void> {
-    await this.#call('consumers.record', summaries);
-  }
-
-  async listConsumers(query: ConsumerQuery): Promise<readonly Consumer[]> {
-    return (await this.#call('consumers.list', query)) as readonly Consumer[];
-  }
-
-  async forgetConsumer(key: ConsumerKey): Promise<void> {
-    await this.#call('consumers.forget', key);
-  }
-
-  async listEndedConsumers(query: EndedQuery): Promise<readonly EndedConsumer[]> {
-    return (await this.#call('consumers.listEnded', query)) as readonly EndedConsumer[];
   }
 
   async subscribeHook(hook: NewHook): Promise<void> {

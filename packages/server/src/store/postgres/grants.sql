@@ -5,13 +5,13 @@ BEGIN
     GRANT USAGE ON SCHEMA leadtap TO leadtap_service;
     GRANT SELECT ON ALL TABLES IN SCHEMA leadtap TO leadtap_service;
     GRANT INSERT, UPDATE ON leadtap.companies, leadtap.branches, leadtap.departments, leadtap.leads TO leadtap_service;
-    GRANT INSERT, UPDATE, DELETE ON leadtap.statuses, leadtap.users, leadtap.erased_leads, leadtap.consumers, leadtap.hooks, leadtap.availability, leadtap.refused_leads, leadtap.attempts, leadtap.ended_consumers,
+    GRANT INSERT, UPDATE, DELETE ON leadtap.statuses, leadtap.users, leadtap.erased_leads, leadtap.hooks, leadtap.refused_leads,
       leadtap.connections, leadtap.deliveries, leadtap.missed, leadtap.pending_leads, leadtap.lost_requests, leadtap.activity,
       leadtap.activity_hours, leadtap.lead_moves, leadtap.unassigned, leadtap.audits, leadtap.instances TO leadtap_service;
     GRANT INSERT, DELETE ON leadtap.idempotency_keys TO leadtap_service;
     GRANT DELETE ON leadtap.leads TO leadtap_service;
     GRANT UPDATE ON leadtap.issued_tokens TO leadtap_service;
-    GRANT INSERT ON leadtap.issued_tokens, leadtap.revoked_tokens, leadtap.deleted_stamps, leadtap.received_leads TO leadtap_service;
+    GRANT INSERT ON leadtap.issued_tokens, leadtap.revoked_tokens, leadtap.deleted_stamps TO leadtap_service;
     GRANT EXECUTE ON FUNCTION leadtap.prune_changes() TO leadtap_service;
   END IF;
   IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'leadtap_writer') THEN

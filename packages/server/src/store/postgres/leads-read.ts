@@ -1,4 +1,4 @@
-import { claimedHookSql, type ScopeColumns, selectScope, toLeadToSend } from '../../hooks/sql.ts';
+import { claimedHookSql } from '../../hooks/sql.ts';
 import type { HookStore } from '../../hooks/store.ts';
 import type { LeadScope } from '../../leads/record.ts';
 import { type LeadRow, toLeadRecord } from '../../leads/row.ts';
@@ -23,7 +23,7 @@ const READ_LEADS = 'SELECT leadtap.read_leads($1, $2, $3, $4, $5) AS leads';
 /** Without a branch or a department, the level of the user has no leads: `read_leads` would return those of the company. */
 const READ_LEAD_OF_HOOK = `
   SELECT leadtap.read_leads(u.company_id, CASE u.access_level WHEN 'BRANCH' THEN u.branch_id END,
-                            CASE u.access_level WHEN 'DEPARTMENT' THEN u.department_id END, $3, 1) AS lead, ${selectScope('u')}
+                            CASE u.access_level WHEN 'DEPARTMENT' THEN u.department_id END, $3, 1) AS lead
     FROM ${claimedHookSql('leadtap.from_ms(leadtap.clock_ms())')}
      AND (CASE u.access_level WHEN 'COMPANY' THEN '' WHEN 'BRANCH' THEN u.branch_id ELSE u.department_id END) IS NOT NULL`;
 
@@ -31,9 +31,8 @@ const READ_LEAD_OF_HOOK = `
 export const createReadLead =
   (database: Database): HookStore['readLead'] =>
   async ({ id, notBefore }, after) => {
-    type Row = ScopeColumns & { readonly lead: string | null };
-    const [row] = await database.query<Row>(READ_LEAD_OF_HOOK, [id, notBefore, after]);
-    return row?.lead ? toLeadToSend(toRenderedLead(row.lead), row) : undefined;
+    const [row] = await database.query<{ lead: string | null }>(READ_LEAD_OF_HOOK, [id, notBefore, after]);
+    return row?.lead ? toRenderedLead(row.lead) : undefined;
   };
 
 /** Values for how long `leadtap.read_page` waits for the lock. */

@@ -167,7 +167,7 @@ CREATE TABLE leadtap.leads (
 );
 CREATE INDEX leads_by_branch ON leadtap.leads (company_id, branch_id, created_at) WHERE branch_id IS NOT NULL;
 CREATE INDEX leads_by_department ON leadtap.leads (company_id, department_id, created_at) WHERE department_id IS NOT NULL;
--- Imported history. A consumer that had polled before has such a lead only if it is in received_leads.
+-- Imported history.
 CREATE INDEX leads_of_history ON leadtap.leads (company_id, created_at) WHERE created_at <> automation_created_at;
 
 -- ANALYZE copies samples of every column into pg_statistic, where an erased person would stay. No query of Leadtap that needs
@@ -236,69 +236,10 @@ CREATE INDEX refused_leads_by_time ON leadtap.refused_leads (last_at);
 CREATE INDEX refused_leads_by_token ON leadtap.refused_leads (company_id, user_id, token_id, client, bytes);
 COMMENT ON TABLE leadtap.refused_leads IS 'Requests that sent leads and were refused, with their bodies (Base64), for 30 days. An operator can accept them. source, answer_map and time_zone are those of the token; errors has no values of the body.';
 
--- Consumers and hooks -------------------------------------------------------------------------------------------------
+-- Hooks ---------------------------------------------------------------------------------------------------------------
 
--- The rows of this section are bookkeeping: they are written every few seconds, are not in the change log, and refer to no other table, so
--- that a row of a removed user or a revoked token prevents nothing. token_id is empty for all tokens of a user that have no id. hours is
--- JSON of the last 25 hours: the hour (since 1970) in which recording began, and [hour, leads, failures] of each in which something
--- happened. Half-empty pages let an updated row stay on its page (HOT update).
-
-CREATE TABLE leadtap.consumers (
-  user_id           text COLLATE "C" NOT NULL,
-  token_id          text COLLATE "C" NOT NULL,
-  token_expires_at  leadtap.moment,
-  first_poll_at     leadtap.moment NOT NULL,
-  last_poll_at      leadtap.moment NOT NULL,
-  last_status       integer NOT NULL,
-  polls             integer NOT NULL,
-  waiting_until     leadtap.moment,
-  interval_ms       integer,
-  confirmed_through leadtap.moment,
-  delivered_through leadtap.moment,
-  gaps              text,
-  confirmed_at      leadtap.moment,
-  scopes            text,
-  hours             text,
-  PRIMARY KEY (user_id, token_id)
-) WITH (fillfactor = 50);
-COMMENT ON TABLE leadtap.consumers IS 'The tokens that poll, and how far each has come. A lead is confirmed if confirmed_through >= its created_at, delivered if delivered_through >= it, and waiting otherwise.';
-COMMENT ON COLUMN leadtap.consumers.gaps IS 'Leads that were never sent although the positions are past them: a JSON array of ranges of created_at.';
-COMMENT ON COLUMN leadtap.consumers.scopes IS 'What its pages could have, so that leads from before its access was widened do not count as received: a JSON array of { after, scope }, each up to the next one.';
-
-CREATE TABLE leadtap.ended_consumers (
-  user_id       text COLLATE "C" NOT NULL,
-  token_id      text COLLATE "C" NOT NULL,
-  ended_at      leadtap.moment NOT NULL,
-  company_id    text COLLATE "C" NOT NULL,
-  access_level  text COLLATE "C" NOT NULL,
-  branch_id     text COLLATE "C",
-  department_id text COLLATE "C",
-  through       leadtap.moment NOT NULL,
-  gaps          text,
-  scopes        text,
-  PRIMARY KEY (user_id, token_id, ended_at)
-);
-COMMENT ON TABLE leadtap.ended_consumers IS 'What consumers have received that do not exist any more, for 30 days, so that the leads that they received do not count as unseen.';
-
-CREATE TABLE leadtap.moved_leads (
-  company_id    text COLLATE "C" NOT NULL,
-  created_at    leadtap.moment NOT NULL,
-  branch_id     text COLLATE "C",
-  department_id text COLLATE "C",
-  PRIMARY KEY (company_id, created_at)
-);
-CREATE INDEX moved_leads_by_branch ON leadtap.moved_leads (company_id, branch_id, created_at) WHERE branch_id IS NOT NULL;
-CREATE INDEX moved_leads_by_department ON leadtap.moved_leads (company_id, department_id, created_at) WHERE department_id IS NOT NULL;
-COMMENT ON TABLE leadtap.moved_leads IS 'Leads whose branch or department was changed, and where they are now (null: never moved to one, or left it). A consumer that sees only a branch or a department may have passed such a lead before it was moved there: it has the lead only if that is in received_leads.';
-
-CREATE TABLE leadtap.received_leads (
-  company_id text COLLATE "C" NOT NULL,
-  created_at leadtap.moment NOT NULL,
-  user_id    text COLLATE "C" NOT NULL,
-  token_id   text COLLATE "C" NOT NULL,
-  PRIMARY KEY (company_id, created_at, user_id, token_id)
-);
-COMMENT ON TABLE leadtap.received_leads IS 'The moved leads, and those of history, that were in a page that was sent to a consumer, or that a webhook (token_id is its id) has accepted.';
+-- Bookkeeping: not in the change log, and it refers to no other table, so that a row of a removed user or a revoked token prevents nothing.
+-- token_id is empty for all tokens of a user that have no id.
 
 CREATE TABLE leadtap.hooks (
   id                text COLLATE "C" PRIMARY KEY,
@@ -322,9 +263,7 @@ CREATE TABLE leadtap.hooks (
   disabled_at       leadtap.moment,
   not_before        leadtap.moment NOT NULL,
   check_at          leadtap.moment,
-  remind_at         leadtap.moment,
-  scopes            text,
-  hours             text
+  remind_at         leadtap.moment
 );
 -- The hash, because an index has no room for the longest URLs. A backslash would begin an escape sequence of bytea.
 CREATE UNIQUE INDEX hooks_by_user ON leadtap.hooks (user_id, token_id, sha256(replace(url, '\', '\\')::bytea), send);
@@ -337,28 +276,6 @@ COMMENT ON COLUMN leadtap.hooks.announced_since IS 'Where the subscription start
 COMMENT ON COLUMN leadtap.hooks.not_before IS 'No event is sent before: the end of a claim, of a backoff, or of the pause between two events.';
 COMMENT ON COLUMN leadtap.hooks.check_at IS 'The hook is examined at this time, also without new leads.';
 COMMENT ON COLUMN leadtap.hooks.remind_at IS 'What was announced is announced again if it waits for the connection of its token then.';
-
-CREATE TABLE leadtap.attempts (
-  subject    text COLLATE "C" NOT NULL,
-  at         leadtap.moment NOT NULL,
-  company_id text COLLATE "C" NOT NULL,
-  kind       text NOT NULL,
-  reason     text,
-  details    text NOT NULL,
-  PRIMARY KEY (subject, at)
-);
-CREATE INDEX attempts_by_company ON leadtap.attempts (company_id, at);
-COMMENT ON TABLE leadtap.attempts IS 'The log of each consumer, webhook and sender (subject: its public id). Counts and times as JSON, no data of leads.';
-COMMENT ON COLUMN leadtap.attempts.reason IS 'What the receiver of a webhook answered. It may repeat a lead, so it is deleted when leads are.';
-
-CREATE TABLE leadtap.availability (
-  id                boolean PRIMARY KEY DEFAULT true CHECK (id),
-  unavailable_since leadtap.moment,
-  available_since   leadtap.moment,
-  stopped_at        leadtap.moment,
-  downtimes         text
-);
-COMMENT ON TABLE leadtap.availability IS 'One row: the last time in which the service could not answer polls, when an instance last stopped, and the whole hours of the last 25 in which it could not (JSON). Consumers are not late because of it.';
 
 -- Connections ---------------------------------------------------------------------------------------------------------
 
@@ -660,50 +577,6 @@ CREATE TRIGGER companies_before_truncate BEFORE TRUNCATE ON leadtap.companies
 REVOKE EXECUTE ON FUNCTION leadtap.leads_before_update(), leadtap.leads_after_delete(),
   leadtap.leads_before_truncate(), leadtap.companies_after_delete(), leadtap.companies_after_id_change(),
   leadtap.companies_before_truncate() FROM PUBLIC;
-
--- Moved leads ---------------------------------------------------------------------------------------------------------
-
--- Not for rows that replication copies: it copies moved_leads, too.
-CREATE FUNCTION leadtap.record_moved_lead() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-  has_other_branch boolean := NEW.branch_id IS DISTINCT FROM OLD.branch_id;
-  has_other_department boolean := NEW.department_id IS DISTINCT FROM OLD.department_id;
-BEGIN
-  INSERT INTO leadtap.moved_leads AS m (company_id, created_at, branch_id, department_id)
-    VALUES (NEW.company_id, NEW.created_at,
-            CASE WHEN has_other_branch THEN NEW.branch_id END,
-            CASE WHEN has_other_department THEN NEW.department_id END)
-    ON CONFLICT (company_id, created_at) DO UPDATE SET
-      branch_id = CASE WHEN has_other_branch THEN excluded.branch_id ELSE m.branch_id END,
-      department_id = CASE WHEN has_other_department THEN excluded.department_id ELSE m.department_id END;
-  RETURN NULL;
-END $$;
-CREATE TRIGGER record_moved_lead AFTER UPDATE ON leadtap.leads FOR EACH ROW
-  WHEN (NEW.branch_id IS DISTINCT FROM OLD.branch_id OR NEW.department_id IS DISTINCT FROM OLD.department_id)
-  EXECUTE FUNCTION leadtap.record_moved_lead();
-
--- The settings are those of leadtap.read_page: a plan that was made while a table was empty would read all of it.
-CREATE FUNCTION leadtap.delete_moved_leads() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
-  SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
-BEGIN
-  DELETE FROM leadtap.moved_leads AS m USING deleted AS d WHERE m.company_id = d.company_id AND m.created_at = d.created_at;
-  DELETE FROM leadtap.received_leads AS r USING deleted AS d WHERE r.company_id = d.company_id AND r.created_at = d.created_at;
-  RETURN NULL;
-END $$;
-CREATE TRIGGER delete_moved_leads AFTER DELETE ON leadtap.leads REFERENCING OLD TABLE AS deleted
-  FOR EACH STATEMENT EXECUTE FUNCTION leadtap.delete_moved_leads();
-
--- Deletes what is recorded about leads when their table is truncated.
-CREATE FUNCTION leadtap.delete_all_moved_leads() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-  DELETE FROM leadtap.moved_leads;
-  DELETE FROM leadtap.received_leads;
-  RETURN NULL;
-END $$;
-CREATE TRIGGER delete_all_moved_leads AFTER TRUNCATE ON leadtap.leads
-  FOR EACH STATEMENT EXECUTE FUNCTION leadtap.delete_all_moved_leads();
-
-REVOKE EXECUTE ON FUNCTION leadtap.record_moved_lead(), leadtap.delete_moved_leads(), leadtap.delete_all_moved_leads() FROM PUBLIC;
 
 -- Activity of leads ---------------------------------------------------------------------------------------------------
 

@@ -1,8 +1,6 @@
 import { createAccountStore } from '../../accounts/sql.ts';
-import { createAttemptStore } from '../../attempts/sql.ts';
 import { createAccountEnds } from '../../connections/ends-sql.ts';
-import { createConnectionStore, createPrunedCount } from '../../connections/sql.ts';
-import { createConsumerStore } from '../../consumers/sql.ts';
+import { createConnectionStore, createRemovalRecords } from '../../connections/sql.ts';
 import { createHookStore } from '../../hooks/sql.ts';
 import { createRefusedLeadStore } from '../../intake/refused-sql.ts';
 import { createRemoval } from '../../leads/removal-sql.ts';
@@ -87,10 +85,8 @@ function createStore(database: Database, options: PostgresOptions): Store {
     writeAllLeads: (leads, scope, sender, idempotency) =>
       writeQueue.enqueue({ leads, scope, sender, idempotency }),
     ...createLeadLists(sql, toLeadRecord),
-    removal: createRemoval(sql, (full = false) => vacuum(database, full), createPrunedCount(sql.dialect)),
+    removal: createRemoval(sql, (full = false) => vacuum(database, full), createRemovalRecords(sql.dialect)),
     connections: createConnectionStore(sql),
-    consumers: createConsumerStore(sql),
-    attempts: createAttemptStore(sql),
     hooks: { ...createHookStore(sql, toLeadRecord), readLead: createReadLead(database) },
     refusedLeads: createRefusedLeadStore(sql),
 

@@ -10,8 +10,8 @@ const MAY_VACUUM = `
                  THEN has_table_privilege(c.oid, 'MAINTAIN') ELSE false END AS "mayVacuum"
     FROM pg_class AS c WHERE c.oid = 'leadtap.leads'::regclass`;
 
-/** What receivers of webhooks have answered is in `attempts`. */
-const TABLES = 'leadtap.leads, leadtap.refused_leads, leadtap.attempts';
+/** What receivers of webhooks have answered is in `activity`. */
+const TABLES = 'leadtap.leads, leadtap.refused_leads, leadtap.activity';
 /** ANALYZE replaces the samples of ids that the planner keeps. */
 const VACUUM = `VACUUM (ANALYZE) ${TABLES}`;
 const VACUUM_FULL = `VACUUM (FULL, ANALYZE) ${TABLES}`;

@@ -125,7 +125,7 @@ CREATE TABLE leads (
 CREATE UNIQUE INDEX leads_by_id ON leads (company_id, id);
 CREATE INDEX leads_by_branch ON leads (company_id, branch_id, created_at) WHERE branch_id IS NOT NULL;
 CREATE INDEX leads_by_department ON leads (company_id, department_id, created_at) WHERE department_id IS NOT NULL;
--- Imported history. A consumer that had polled before has such a lead only if it is in received_leads.
+-- Imported history.
 CREATE INDEX leads_of_history ON leads (company_id, created_at) WHERE created_at <> automation_created_at;
 
 -- D4: these columns never change, whichever program writes.
@@ -216,84 +216,10 @@ CREATE INDEX refused_leads_by_time ON refused_leads (last_at);
 -- All that the bounds read: without it, each row is read with its errors.
 CREATE INDEX refused_leads_by_token ON refused_leads (company_id, user_id, token_id, client, bytes);
 
--- Consumers and hooks -------------------------------------------------------------------------------------------------
+-- Hooks ---------------------------------------------------------------------------------------------------------------
 
--- The rows of this section are bookkeeping: they are written every few seconds, are not in the change log, and refer to no other table, so
--- that a row of a removed user or a revoked token prevents nothing. token_id is '' for all tokens of a user that have no id. hours is JSON of
--- the last 25 hours: the hour (since 1970) in which recording began, and [hour, leads, failures] of each in which something happened.
-
--- The tokens that poll, and how far each has come.
-CREATE TABLE consumers (
-  user_id           TEXT NOT NULL,
-  token_id          TEXT NOT NULL,
-  token_expires_at  INTEGER,
-  first_poll_at     INTEGER NOT NULL,
-  last_poll_at      INTEGER NOT NULL,
-  last_status       INTEGER NOT NULL,
-  polls             INTEGER NOT NULL,
-  waiting_until     INTEGER,
-  interval_ms       INTEGER,
-  confirmed_through INTEGER,
-  delivered_through INTEGER,
-  -- Leads that were never sent although the positions are past them: a JSON array of ranges of created_at.
-  gaps              TEXT,
-  confirmed_at      INTEGER,
-  -- What its pages could have: a JSON array of { after, scope }, each up to the next one.
-  scopes            TEXT,
-  hours             TEXT,
-  PRIMARY KEY (user_id, token_id)
-) STRICT, WITHOUT ROWID;
-
--- What consumers have received that do not exist any more, for 30 days, so that the leads that they received do not count as unseen.
-CREATE TABLE ended_consumers (
-  user_id       TEXT NOT NULL,
-  token_id      TEXT NOT NULL,
-  ended_at      INTEGER NOT NULL,
-  company_id    TEXT NOT NULL,
-  access_level  TEXT NOT NULL,
-  branch_id     TEXT,
-  department_id TEXT,
-  through       INTEGER NOT NULL,
-  gaps          TEXT,
-  scopes        TEXT,
-  PRIMARY KEY (user_id, token_id, ended_at)
-) STRICT, WITHOUT ROWID;
-
--- Leads whose branch or department was changed, and where they are now (null: never moved to one, or left it). A consumer that sees only a
--- branch or a department may have passed such a lead before it was moved there: it has the lead only if that is in received_leads.
-CREATE TABLE moved_leads (
-  company_id    TEXT NOT NULL,
-  created_at    INTEGER NOT NULL,
-  branch_id     TEXT,
-  department_id TEXT,
-  PRIMARY KEY (company_id, created_at)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX moved_leads_by_branch ON moved_leads (company_id, branch_id, created_at) WHERE branch_id IS NOT NULL;
-CREATE INDEX moved_leads_by_department ON moved_leads (company_id, department_id, created_at) WHERE department_id IS NOT NULL;
-
--- The moved leads, and those of history, that were in a page that was sent to a consumer, or that a webhook (token_id is its id) has accepted.
-CREATE TABLE received_leads (
-  company_id TEXT NOT NULL,
-  created_at INTEGER NOT NULL,
-  user_id    TEXT NOT NULL,
-  token_id   TEXT NOT NULL,
-  PRIMARY KEY (company_id, created_at, user_id, token_id)
-) STRICT, WITHOUT ROWID;
-
-CREATE TRIGGER record_moved_lead AFTER UPDATE OF branch_id, department_id ON leads
-  WHEN NEW.branch_id IS NOT OLD.branch_id OR NEW.department_id IS NOT OLD.department_id BEGIN
-  INSERT INTO moved_leads (company_id, created_at, branch_id, department_id)
-    VALUES (NEW.company_id, NEW.created_at,
-            CASE WHEN NEW.branch_id IS NOT OLD.branch_id THEN NEW.branch_id END,
-            CASE WHEN NEW.department_id IS NOT OLD.department_id THEN NEW.department_id END)
-    ON CONFLICT (company_id, created_at) DO UPDATE SET
-      branch_id = CASE WHEN NEW.branch_id IS NOT OLD.branch_id THEN excluded.branch_id ELSE branch_id END,
-      department_id = CASE WHEN NEW.department_id IS NOT OLD.department_id THEN excluded.department_id ELSE department_id END;
-END;
-CREATE TRIGGER delete_moved_lead AFTER DELETE ON leads BEGIN
-  DELETE FROM moved_leads WHERE company_id = OLD.company_id AND created_at = OLD.created_at;
-  DELETE FROM received_leads WHERE company_id = OLD.company_id AND created_at = OLD.created_at;
-END;
+-- Bookkeeping: not in the change log, and it refers to no other table, so that a row of a removed user or a revoked token prevents nothing.
+-- token_id is '' for all tokens of a user that have no id.
 
 -- Webhook subscriptions, and up to which lead each has got an event, or the leads themselves.
 CREATE TABLE hooks (
@@ -327,35 +253,10 @@ CREATE TABLE hooks (
   check_at          INTEGER,
   -- What was announced is announced again if it waits for the connection of its token then.
   remind_at         INTEGER,
-  scopes            TEXT,
-  hours             TEXT,
   UNIQUE (user_id, token_id, url, send)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX hooks_by_company ON hooks (company_id);
 CREATE INDEX hooks_by_check ON hooks (check_at) WHERE check_at IS NOT NULL;
-
--- The log of each consumer, webhook and sender (subject: its public id). Counts and times as JSON, no data of leads.
-CREATE TABLE attempts (
-  subject    TEXT NOT NULL,
-  at         INTEGER NOT NULL,
-  company_id TEXT NOT NULL,
-  kind       TEXT NOT NULL,
-  -- What the receiver of a webhook answered. It may repeat a lead.
-  reason     TEXT,
-  details    TEXT NOT NULL,
-  PRIMARY KEY (subject, at)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX attempts_by_company ON attempts (company_id, at);
-
--- One row: the last time in which the service could not answer polls, when it last stopped, and the whole hours of the last 25 in which it
--- could not (JSON). Consumers are not late because of it.
-CREATE TABLE availability (
-  id                INTEGER PRIMARY KEY CHECK (id = 1),
-  unavailable_since INTEGER,
-  available_since   INTEGER,
-  stopped_at        INTEGER,
-  downtimes         TEXT
-) STRICT;
 
 -- Connections ---------------------------------------------------------------------------------------------------------
 

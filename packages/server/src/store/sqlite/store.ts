@@ -1,9 +1,7 @@
 import { statSync } from 'node:fs';
 import { createAccountStore } from '../../accounts/sql.ts';
-import { createAttemptStore } from '../../attempts/sql.ts';
 import { createAccountEnds } from '../../connections/ends-sql.ts';
-import { createConnectionStore, createPrunedCount } from '../../connections/sql.ts';
-import { createConsumerStore } from '../../consumers/sql.ts';
+import { createConnectionStore, createRemovalRecords } from '../../connections/sql.ts';
 import { createHookStore } from '../../hooks/sql.ts';
 import { createRefusedLeadStore } from '../../intake/refused-sql.ts';
 import { findLeadProblems, planLead } from '../../leads/placement.ts';
@@ -269,8 +267,6 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
       read(({ leads: { lookup } }) => batch.map((lead) => planLead(lead, lookup, writeOptions))),
     ...createLeadLists(sql, decodeLead),
     connections: createConnectionStore(sql),
-    consumers: createConsumerStore(sql),
-    attempts: createAttemptStore(sql),
     hooks: createHookStore(sql, decodeLead),
     refusedLeads: createRefusedLeadStore(sql),
     removal: createRemoval(
@@ -279,7 +275,7 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
         const { connection } = current.database;
         return vacuum(connection, file, { full, waitMs: options.vacuumWaitMs ?? VACUUM_WAIT_MS });
       },
-      createPrunedCount(sql.dialect),
+      createRemovalRecords(sql.dialect),
     ),
 
     async ping() {

@@ -1,11 +1,7 @@
 /** The tables of both stores, the checksums that compare them, and the values that PostgreSQL cannot store. */
 import { createHash } from 'node:crypto';
 import { toUSVString } from 'node:util';
-import { ENDED_CONSUMERS as ENDED_TABLE } from '../../accounts/ended-consumers.ts';
-import { ATTEMPTS as ATTEMPT_TABLE } from '../../attempts/sql.ts';
 import { CONNECTIONS as CONNECTION_TABLE } from '../../connections/record-sql.ts';
-import { MOVED_LEADS as MOVED_TABLE, RECEIVED_LEADS as RECEIVED_TABLE } from '../../consumers/moved-leads.ts';
-import { CONSUMERS as CONSUMER_TABLE } from '../../consumers/sql.ts';
 import { HOOKS as HOOK_TABLE } from '../../hooks/sql.ts';
 import { REFUSED_LEADS as REFUSED_LEAD_TABLE } from '../../intake/refused-sql.ts';
 import { LEAD_COLUMNS, type ColumnKind as LeadColumnKind } from '../../leads/row.ts';
@@ -89,25 +85,10 @@ const IDEMPOTENCY_KEYS = defineTable(
   },
 );
 
-/** Copied after the leads: its rows change with every poll, and a move that is continued expects rows that have not changed. */
-const CONSUMERS = defineTable('consumers', ['user_id', 'token_id'], [], columnTypesOf(CONSUMER_TABLE));
-
-/** Copied after the leads, like consumers. */
-const ENDED_CONSUMERS = defineTable('ended_consumers', ENDED_TABLE.key, [], columnTypesOf(ENDED_TABLE));
-
-const MOVED_LEADS = defineTable('moved_leads', MOVED_TABLE.key, [], columnTypesOf(MOVED_TABLE));
-/** Copied after the leads, like consumers: rows are added with every moved lead that is sent. */
-const RECEIVED_LEADS = defineTable('received_leads', RECEIVED_TABLE.key, [], columnTypesOf(RECEIVED_TABLE));
-
-/** Copied after the leads, like consumers: its rows change with every request. */
-
-/** Copied after the leads, like consumers. */
-const ATTEMPTS = defineTable('attempts', ATTEMPT_TABLE.key, [], columnTypesOf(ATTEMPT_TABLE));
-
-/** Copied after the leads, like consumers: its rows change with every event. */
+/** Copied after the leads: its rows change with every event, and a move that is continued expects rows that have not changed. */
 const HOOKS = defineTable('hooks', ['id'], [], columnTypesOf(HOOK_TABLE));
 
-/** What is recorded of connections: copied after the leads. Which processes serve is known of one database alone. */
+/** What is recorded of connections: copied after the leads, like hooks. Which processes serve is known of one database alone. */
 const CONNECTION = ['connection'];
 const CONNECTION_TABLES: readonly Table[] = [
   defineTable('connections', ['id'], ['key', 'before_level', 'before_branch', 'before_department'], {
@@ -165,7 +146,7 @@ const CONNECTION_TABLES: readonly Table[] = [
   defineTable('audits', ['company_id'], ['runs'], { audited_at: 'time', assigned_through: 'time' }),
 ];
 
-/** Copied after the leads, like consumers: its rows change with every refused request. */
+/** Copied after the leads, like hooks: its rows change with every refused request. */
 const REFUSED_LEADS = defineTable('refused_leads', ['id'], [], columnTypesOf(REFUSED_LEAD_TABLE));
 
 export const LEADS = defineTable(
@@ -186,19 +167,7 @@ export const USERS = defineTable(
 export const TABLES: readonly Table[] = [
   ...[COMPANIES, STATUSES, BRANCHES, DEPARTMENTS],
   ...[ISSUED_TOKENS, REVOKED_TOKENS, ERASED_LEADS],
-  ...[
-    LEADS,
-    MOVED_LEADS,
-    RECEIVED_LEADS,
-    IDEMPOTENCY_KEYS,
-    CONSUMERS,
-    ENDED_CONSUMERS,
-    HOOKS,
-    ...CONNECTION_TABLES,
-    ATTEMPTS,
-    REFUSED_LEADS,
-    USERS,
-  ],
+  ...[LEADS, IDEMPOTENCY_KEYS, HOOKS, ...CONNECTION_TABLES, REFUSED_LEADS, USERS],
 ];
 
 export interface TableChecksum {

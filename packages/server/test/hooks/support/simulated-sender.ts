@@ -3,14 +3,8 @@ import { expect, onTestFinished, vi } from 'vitest';
 import type { Delivery } from '../../../src/hooks/deliver.ts';
 import type { Outcome } from '../../../src/hooks/rules.ts';
 import { HookSender } from '../../../src/hooks/sender.ts';
-import type {
-  ClaimQuery,
-  DueHook,
-  Hook,
-  HookProgress,
-  LeadToSend,
-  SettledHook,
-} from '../../../src/hooks/store.ts';
+import type { ClaimQuery, DueHook, Hook, HookProgress, SettledHook } from '../../../src/hooks/store.ts';
+import type { PageLead } from '../../../src/leads/render.ts';
 import type { Change } from '../../../src/poll/store.ts';
 import { sampleLead } from '../../cache/support/sample-lead.ts';
 
@@ -26,12 +20,12 @@ class SimulatedStore {
   readonly hasHooks = vi.fn(async () => this.hooks.size > 0);
   /** Of each company: when its leads were created. */
   readonly leads = new Map<string, number[]>();
-  readonly readLead = vi.fn(async (claimed: Hook, after: number): Promise<LeadToSend | undefined> => {
+  readonly readLead = vi.fn(async (claimed: Hook, after: number): Promise<PageLead | undefined> => {
     const row = this.hooks.get(claimed.id);
     if (row?.hook.notBefore !== claimed.notBefore) return undefined;
     const createdAt = this.leads.get(row.companyId)?.find((time) => time > after);
     if (createdAt === undefined) return undefined;
-    return { lead: sampleLead(createdAt), scope: { level: 'COMPANY', companyId: row.companyId } };
+    return sampleLead(createdAt);
   });
   readonly takePending = vi.fn(async () => []);
   readonly remove = vi.fn(async (id: string, _createdAt?: number) => this.hooks.delete(id));
@@ -156,7 +150,6 @@ export function simulateSender({ maxInFlight = 40 } = {}) {
         ...{ createdAt: 1, announcedThrough: 0, announcedSince: null },
         ...{ lastEventAt: null, lastStatus: null },
         ...{ failures: 0, failingSince: null, disabledAt: null, notBefore: 0, checkAt: null, remindAt: null },
-        ...{ scopes: null, hours: null },
         ...changes,
       },
     });

@@ -93,7 +93,7 @@ test('a login that does not own the table may erase, and gets the command for th
   const first = await run(['leads', 'erase', people[0]?.lead.id ?? '', '--yes'], url);
   expect(first).toMatchObject({ code: 0, stdout: '1 lead erased\n' });
   expect(first.stderr).toContain(
-    'run as its owner: VACUUM (FULL, ANALYZE) leadtap.leads, leadtap.refused_leads, leadtap.attempts',
+    'run as its owner: VACUUM (FULL, ANALYZE) leadtap.leads, leadtap.refused_leads, leadtap.activity',
   );
   const asked = await run(['leads', 'erase', people[1]?.lead.id ?? '', '--yes', '--vacuum'], url);
   expect(asked).toMatchObject({ code: 1, stdout: '1 lead erased\n' });

@@ -6,11 +6,9 @@ import { from as copyFrom } from 'pg-copy-streams';
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { isRevoked } from '../../../../store-conformance/src/sample.ts';
 import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
-import { attempt } from '../../../src/attempts/merge-attempts.ts';
 import { migratePostgres } from '../../../src/store/postgres/store.ts';
 import { openPostgresMoveTarget } from '../../../src/store/postgres/transfer-target.ts';
 import { untilChangesAreTracked } from '../../cache/support/change-tracking.ts';
-import { summary } from '../../consumers/support/consumers.ts';
 import { ownCluster } from './own-cluster.ts';
 import { connectSql, refusalOf } from './sql-client.ts';
 
@@ -144,29 +142,6 @@ describe('leadtap_service', () => {
     expect(await removal.prune('acme', Date.now() + 60_000, 10)).toBe(1);
   });
 
-  test('can record, list and prune consumers', async () => {
-    const store = await openAsService();
-    await store.applyOrganisation(ORGANISATION);
-    const { consumers } = store;
-    await consumers.record([summary('boss', 't')]);
-    await consumers.record([summary('boss', 't', { lastStatus: 304 })]);
-    const query = { limit: 10, maxPendingLeads: 10, now: 0 };
-    expect(await consumers.list(query)).toMatchObject([{ tokenId: 't', polls: 2, lastStatus: 304 }]);
-    expect(await consumers.prune(0, Date.now())).toBe(1);
-  });
-
-  test('can record, count up, list and prune attempts', async () => {
-    const { applyOrganisation, attempts } = await openAsService();
-    await applyOrganisation(ORGANISATION);
-    const failed = { subject: 's', userId: 'boss', attempts: [attempt('failed', 5, { status: 503 })] };
-    await attempts.record([failed]);
-    await attempts.record([failed]);
-    const query = { subject: 's', companyId: 'acme', limit: 10 };
-    expect((await attempts.list(query)).attempts).toMatchObject([{ status: 503, times: 2 }]);
-    await attempts.prune(6);
-    expect((await attempts.list(query)).attempts).toEqual([]);
-  });
-
   test('can subscribe, claim, settle, list, remove and prune hooks', async () => {
     const { applyOrganisation, hooks } = await openAsService();
     await applyOrganisation(ORGANISATION);
@@ -254,7 +229,6 @@ describe('leadtap_service', () => {
       // What is revoked stays revoked.
       'DELETE FROM leadtap.revoked_tokens',
       `UPDATE leadtap.revoked_tokens SET token_id = 'other'`,
-      `UPDATE leadtap.issued_tokens SET name = 'other'`,
     ];
     expect(await statesOf(client, statements)).toEqual(allRefused(statements));
   });
@@ -297,14 +271,12 @@ describe('leadtap_writer', () => {
         'revoked_tokens',
         'migrations',
         'erased_leads',
-        'consumers',
+        'connections',
         'hooks',
-        'attempts',
         'refused_leads',
         'idempotency_keys',
-        'moved_leads',
-        'received_leads',
-        'ended_consumers',
+        'lead_moves',
+        'deliveries',
       ].map((table) => `SELECT FROM leadtap.${table}`),
       `SELECT leadtap.revalidate('{}', '{boss}', '{t}', NULL)`,
       'SELECT leadtap.prune_changes()',

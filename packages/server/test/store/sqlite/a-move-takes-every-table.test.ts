@@ -6,7 +6,7 @@ import { migrate } from '../../../src/store/sqlite/migrate.ts';
 import { TABLES } from '../../../src/store/transfer/tables.ts';
 
 /** Of one database, or moved as the stamps of companies. */
-const NOT_MOVED = ['availability', 'changes', 'instances', 'migrations', 'stamp_floors'];
+const NOT_MOVED = ['changes', 'instances', 'migrations', 'stamp_floors'];
 
 test('a move to PostgreSQL takes every table, except those of one database', () => {
   const connection = new Connection(join(tempFolder(), 'leadtap.db'));
