@@ -9,7 +9,7 @@ import { describe, expect, it } from 'vitest';
 import { DOOR_ROWS } from './door-rows.ts';
 import { KEY_ROWS } from './key-rows.ts';
 import { POLLER_ROWS } from './poller-rows.ts';
-import { readSaid } from './support/outputs.ts';
+import { expectSaid } from './support/outputs.ts';
 import { startWorld } from './support/world.ts';
 
 describe('what Leadtap says', () => {
@@ -18,12 +18,13 @@ describe('what Leadtap says', () => {
     async ({ env, history, says, sentence = '', problems = [] }) => {
       const world = await startWorld(env);
       await history(world);
-      const said = await readSaid(world);
-      const short = Object.entries(says).map(([name, [text]]) => [name, text]);
-      expect(said.rows, JSON.stringify(said.messages)).toEqual(Object.fromEntries(short));
-      for (const [name, [, part = '']] of Object.entries(says)) expect(said.messages[name]).toContain(part);
-      expect(said.sentence).toContain(sentence);
-      expect(said.problems).toEqual(problems);
+      const rows = Object.fromEntries(Object.entries(says).map(([name, [text]]) => [name, text]));
+      await expectSaid(world, (said) => {
+        expect(said.rows, JSON.stringify(said.messages)).toEqual(rows);
+        for (const [name, [, part = '']] of Object.entries(says)) expect(said.messages[name]).toContain(part);
+        expect(said.sentence).toContain(sentence);
+        expect(said.problems).toEqual(problems);
+      });
     },
   );
 });

@@ -1,12 +1,12 @@
 /** Reads all outputs. Fails where two of them disagree. */
 import type { Connections, InConnection, OutConnection, StatusJson } from '@leadtap/contract';
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import { readStatus } from '../../support/status.ts';
 import type { World } from './world.ts';
 
 type Connection = InConnection | OutConnection;
 
-export interface Said {
+interface Said {
   /** By the name of the connection. */
   readonly rows: Readonly<Record<string, string>>;
   readonly messages: Readonly<Record<string, string>>;
@@ -30,8 +30,19 @@ const sum = (counts: readonly number[]): number => counts.reduce((all, count) =>
 const isDoor = ({ id }: Connection): boolean => id === 'door';
 const isUnassigned = ({ id }: Connection): boolean => id === 'unassigned';
 
-/** What all outputs say. */
-export async function readSaid(world: World): Promise<Said> {
+/** A request is recorded after its answer, and an attempt of a webhook in the time of the machine: read again until it is. */
+export async function expectSaid(world: World, check: (said: Said) => void): Promise<void> {
+  const read = async () => {
+    const { said, ...outputs } = await readOutputs(world);
+    check(said);
+    return outputs;
+  };
+  const { connections, status } = await vi.waitFor(read, { timeout: 5000, interval: 100 });
+  await compareAlerts(world, connections, status);
+}
+
+/** What all outputs say, but for alerts, which come once. */
+async function readOutputs(world: World) {
   const { service } = world;
   await service.service.refusedLeads.flush();
   await service.service.connections.flush();
@@ -49,15 +60,15 @@ export async function readSaid(world: World): Promise<Said> {
   expect(level, 'the level of status.json').toBe(worst ?? said.level);
   await compareCommand(world, said);
   await compareMetrics(world, said, status);
-  await compareAlerts(world, said, status);
   const rows = [...said.in, ...said.out];
   const nameOf = (row: Connection) => (isDoor(row) || isUnassigned(row) ? row.id : row.name);
-  return {
+  const all: Said = {
     rows: Object.fromEntries(rows.map((row) => [nameOf(row), shortOf(row)])),
     messages: Object.fromEntries(rows.map((row) => [nameOf(row), row.message])),
     sentence: said.message,
     problems: status.problems.map(({ kind }) => kind).sort(),
   };
+  return { said: all, connections: said, status };
 }
 
 async function compareCommand(world: World, { in: ins, out }: Connections): Promise<void> {

@@ -24,25 +24,28 @@ export async function startWebhook(world: World, name: string, options: TokenOpt
   return { ...hook, token };
 }
 
-/** All leads were sent to all webhooks. */
-export async function untilSent({ service, clock }: World): Promise<void> {
+const listFacts = async ({ service, clock }: World) => {
+  await service.service.connections.flush();
+  return service.store.connections.list({ limit: 9, now: clock(), since: 0, acceptedKeys: [''] });
+};
+
+/** All leads were sent to all webhooks, and so many are counted. */
+export async function untilSent(world: World, leads = 0): Promise<void> {
+  const { service, clock } = world;
   await vi.waitFor(async () => {
     clock.advance(100);
     const { latestStamp } = await service.store.status();
     const hooks = await service.store.hooks.list({ limit: 9, now: clock() });
     expect(hooks.every(({ hook }) => hook.announcedThrough >= latestStamp)).toBe(true);
+    const facts = await listFacts(world);
+    expect(facts.reduce((sum, one) => sum + one.leads, 0)).toBeGreaterThanOrEqual(leads);
   }, PACE);
-  await service.service.connections.flush();
 }
 
 /** Until an attempt has failed. The clock stands still meanwhile, so that no other one is due. */
-export async function untilFailed({ service, clock }: World, work: () => Promise<unknown>): Promise<void> {
-  const countFailures = async () => {
-    await service.service.connections.flush();
-    const query = { limit: 9, now: clock(), since: 0, acceptedKeys: [''] };
-    const hours = (await service.store.connections.list(query)).flatMap((facts) => facts.hours);
-    return hours.reduce((sum, { failed }) => sum + failed, 0);
-  };
+export async function untilFailed(world: World, work: () => Promise<unknown>): Promise<void> {
+  const countFailures = async () =>
+    (await listFacts(world)).flatMap(({ hours }) => hours).reduce((sum, { failed }) => sum + failed, 0);
   const before = await countFailures();
   await work();
   await vi.waitFor(async () => expect(await countFailures()).toBeGreaterThan(before), PACE);
