@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../packages/server/test/faults/eventually.ts';
-import { untilHeld } from '../packages/testing/harness/held-polls.ts';
+import { untilHeld } from '../packages/testing/harness/long-polls.ts';
 import { startService, type TestService } from '../packages/testing/harness/service.ts';
 import { tempFolder } from '../packages/testing/harness/temp-folder.ts';
 

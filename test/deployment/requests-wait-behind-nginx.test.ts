@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { newLeads } from '@leadtap/client';
 import { type Lead, MAX_WAIT_S } from '@leadtap/contract';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { untilHeld } from '../../packages/testing/harness/held-polls.ts';
+import { untilHeld } from '../../packages/testing/harness/long-polls.ts';
 import { startService, type TestService } from '../../packages/testing/harness/service.ts';
 import { type NginxOptions, startNginx } from '../../packages/testing/servers/nginx.ts';
 

@@ -29,12 +29,12 @@ export const POLLS: readonly Fault[] = [
     owner: 'packages/server/test/http/200-link-is-followable.test.ts',
   },
   {
-    name: 'held-poll-outlives-its-token',
+    name: 'long-poll-outlives-its-token',
     breaks: 'A poll is held for up to 50 seconds after its token has expired.',
     file: 'packages/server/src/poll/hold.ts',
     find: 'const expiresInMs = (token.expiresAt ?? Infinity) - clock() + EXPIRY_MARGIN_MS;',
     replace: 'const expiresInMs = Infinity;',
-    owner: 'packages/server/test/held-polls/access-changes-end-the-wait.test.ts',
+    owner: 'packages/server/test/long-polls/access-changes-end-the-wait.test.ts',
     test: 'by timers of Node',
   },
   {

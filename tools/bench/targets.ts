@@ -24,7 +24,7 @@ export const TARGETS = {
     /** From the commit of a lead to its last byte at the 100 of 1,000 clients that it is for. */
     p50Ms: 60,
     p99Ms: 200,
-    /** With 10,000 held polls. */
+    /** With 10,000 long polls. */
     memoryMb: 150,
     idleShareOfCore: 0.05,
     /** Ordinary polls with the same processor time beside them, compared with none held. */

@@ -115,7 +115,7 @@ async function measureLatency(
   return { p50Ms: median(latencies), p99Ms: percentile(latencies, 0.99) };
 }
 
-/** Ordinary polls alone and beside 10,000 held polls, in alternate rounds. */
+/** Ordinary polls alone and beside 10,000 long polls, in alternate rounds. */
 async function measureMany(bench: Bench, dataset: Dataset, instance: Instance) {
   const { rounds, seconds, quick } = bench.options;
   const held = COMPANIES * holdingUsers(bench.options);
@@ -172,8 +172,8 @@ async function measure(bench: Bench): Promise<Result> {
   return {
     tables: [
       {
-        title: 'How fast does a new lead get to a held poll?',
-        columns: ['', 'p50', 'p99', '10,000 held polls: memory', 'share of a core', 'other polls'],
+        title: 'How fast does a new lead get to a long poll?',
+        columns: ['', 'p50', 'p99', '10,000 long polls: memory', 'share of a core', 'other polls'],
         rows: figures.map(({ store, p50Ms, p99Ms, memoryMb: mb, idleShare, pollsBeside }) => [
           `Leadtap, ${STORES[store]}`,
           millis(p50Ms),
@@ -187,8 +187,8 @@ async function measure(bench: Bench): Promise<Result> {
     verdicts: figures.flatMap(({ store, p50Ms, p99Ms, memoryMb: mb, idleShare, pollsBeside }) => [
       atMost(targets.p50Ms, p50Ms, `waiting, ${store}: a lead for 100 of 1,000 clients, p50 ms`),
       atMost(targets.p99Ms, p99Ms, `waiting, ${store}: the same, p99 ms`),
-      atMost(targets.memoryMb, mb, `waiting, ${store}: MB for 10,000 held polls`),
-      atMost(targets.idleShareOfCore, idleShare, `waiting, ${store}: share of a core with 10,000 held polls`),
+      atMost(targets.memoryMb, mb, `waiting, ${store}: MB for 10,000 long polls`),
+      atMost(targets.idleShareOfCore, idleShare, `waiting, ${store}: share of a core with 10,000 long polls`),
       atLeast(
         targets.pollsBeside,
         pollsBeside.median,

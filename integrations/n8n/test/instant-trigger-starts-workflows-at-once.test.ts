@@ -2,7 +2,7 @@ import { PROBLEMS } from '@leadtap/contract';
 import type { IDataObject } from 'n8n-workflow';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../../../packages/server/test/faults/eventually.ts';
-import { untilHeld } from '../../../packages/testing/harness/held-polls.ts';
+import { untilHeld } from '../../../packages/testing/harness/long-polls.ts';
 import { manualClock } from '../../../packages/testing/harness/manual-clock.ts';
 import { startService, type TestService } from '../../../packages/testing/harness/service.ts';
 import { addLeads } from '../../../packages/testing/integrations/new-leads.ts';

@@ -1,7 +1,7 @@
 import type { Lead } from '@leadtap/contract';
 import { expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../../../packages/server/test/faults/eventually.ts';
-import { untilHeld } from '../../../packages/testing/harness/held-polls.ts';
+import { untilHeld } from '../../../packages/testing/harness/long-polls.ts';
 import { manualClock } from '../../../packages/testing/harness/manual-clock.ts';
 import { startService, type TestService } from '../../../packages/testing/harness/service.ts';
 import {

@@ -8,7 +8,7 @@ import {
 } from '@leadtap/client';
 import { expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../../server/test/faults/eventually.ts';
-import { untilHeld } from '../../testing/harness/held-polls.ts';
+import { untilHeld } from '../../testing/harness/long-polls.ts';
 import { startService, type TestService } from '../../testing/harness/service.ts';
 import { serving } from './answering.ts';
 

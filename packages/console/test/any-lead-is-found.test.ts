@@ -2,7 +2,7 @@ import type { Page, Request } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { expectAccessible, expectEveryLook } from '../../testing/browser/accessibility.ts';
 import { openPage } from '../../testing/browser/page.ts';
-import { untilHeld } from '../../testing/harness/held-polls.ts';
+import { untilHeld } from '../../testing/harness/long-polls.ts';
 import { type ServiceOptions, startService, type TestService } from '../../testing/harness/service.ts';
 import { addHistorical } from './support/historical-leads.ts';
 import { openTab, showTab } from './support/open-tab.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { untilHeld } from '../../testing/harness/held-polls.ts';
+import { untilHeld } from '../../testing/harness/long-polls.ts';
 import { startService } from '../../testing/harness/service.ts';
 import { openTab } from './support/open-tab.ts';
 

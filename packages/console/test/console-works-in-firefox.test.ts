@@ -1,7 +1,7 @@
 // @nightly and after a change of packages/console/src/ packages/console/package.json packages/testing/browser/ package-lock.json
 import { describe, it } from 'vitest';
 import { openPage } from '../../testing/browser/page.ts';
-import { untilHeld } from '../../testing/harness/held-polls.ts';
+import { untilHeld } from '../../testing/harness/long-polls.ts';
 import { startService } from '../../testing/harness/service.ts';
 import { answerLog, iso } from './support/connections.ts';
 import { openTab } from './support/open-tab.ts';

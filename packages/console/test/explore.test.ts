@@ -4,7 +4,7 @@ import { HEADERS, LEAD_FIELDS } from '@leadtap/contract';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { expectAccessible, expectEveryLook } from '../../testing/browser/accessibility.ts';
-import { untilHeld } from '../../testing/harness/held-polls.ts';
+import { untilHeld } from '../../testing/harness/long-polls.ts';
 import { leaveRequests, startService } from '../../testing/harness/service.ts';
 import { shareService } from '../../testing/harness/shared-service.ts';
 import { forgetToken } from './support/menu.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { openPage } from '../../testing/browser/page.ts';
-import { countHeld, untilHeld } from '../../testing/harness/held-polls.ts';
+import { countHeld, untilHeld } from '../../testing/harness/long-polls.ts';
 import { leaveRequests, startService } from '../../testing/harness/service.ts';
 
 /** A short window, so that the client itself would send the next request sooner. */

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { expectAccessible, expectEveryLook } from '../../testing/browser/accessibility.ts';
 import { findOverflow, openPage } from '../../testing/browser/page.ts';
-import { untilHeld } from '../../testing/harness/held-polls.ts';
+import { untilHeld } from '../../testing/harness/long-polls.ts';
 import { startService } from '../../testing/harness/service.ts';
 import { addHistorical } from './support/historical-leads.ts';
 import { openTab, showTab } from './support/open-tab.ts';

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { expectEveryLook } from '../../testing/browser/accessibility.ts';
 import { openPage } from '../../testing/browser/page.ts';
 import { beforeQuestion } from '../../testing/harness/before-question.ts';
-import { untilHeld } from '../../testing/harness/held-polls.ts';
+import { untilHeld } from '../../testing/harness/long-polls.ts';
 import { leaveRequests, startService, type TestService } from '../../testing/harness/service.ts';
 import { openTab, showTab } from './support/open-tab.ts';
 

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { expectAccessible } from '../../testing/browser/accessibility.ts';
-import { untilHeld } from '../../testing/harness/held-polls.ts';
+import { untilHeld } from '../../testing/harness/long-polls.ts';
 import { startService, type TestService } from '../../testing/harness/service.ts';
 import { openMenu } from './support/menu.ts';
 import { openTab, type TabOptions } from './support/open-tab.ts';

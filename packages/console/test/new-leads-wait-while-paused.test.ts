@@ -1,7 +1,7 @@
 import type { Page, Request } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { expectEveryLook } from '../../testing/browser/accessibility.ts';
-import { untilHeld } from '../../testing/harness/held-polls.ts';
+import { untilHeld } from '../../testing/harness/long-polls.ts';
 import { startService } from '../../testing/harness/service.ts';
 import { forgetToken } from './support/menu.ts';
 import { openTab } from './support/open-tab.ts';

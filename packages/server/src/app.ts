@@ -31,13 +31,13 @@ import { VERSION } from './lib/version.ts';
 import { openLimiters } from './limits/open-limiters.ts';
 import { engineOf, openStore } from './open-store.ts';
 import type { Startable } from './ops/lifecycle.ts';
-import { createDropLog, heldPollLimit, socketLimits } from './ops/listen.ts';
+import { createDropLog, longPollLimit, socketLimits } from './ops/listen.ts';
 import { type Metrics, makeMetrics } from './ops/metrics.ts';
 import { privateEndpoints } from './ops/private-endpoints.ts';
 import { addStatusMetrics } from './ops/status-metrics.ts';
 import { AccountCache } from './poll/cache/account-cache.ts';
 import { createPollEndpoint } from './poll/endpoint.ts';
-import type { Schedule } from './poll/held-polls.ts';
+import type { Schedule } from './poll/long-polls.ts';
 import { Alerts } from './status/alerts.ts';
 import { InstanceMemory } from './status/instance.ts';
 import { createStatusReader, type StatusTimeouts } from './status/read-status.ts';
@@ -71,7 +71,7 @@ export interface ComposeOptions {
   readonly recordFlushMs?: number;
   /** For tests: long ones, for machines that are slow. */
   readonly statusTimeouts?: StatusTimeouts;
-  /** For tests: the timers of held polls. */
+  /** For tests: the timers of long polls. */
   readonly schedule?: Schedule;
   /** For tests: another timeout, and receivers with certificates of their own. */
   readonly hookDelivery?: DeliveryOptions;
@@ -161,7 +161,7 @@ export async function compose(
       limiter: limiters.users,
       observer: metrics,
       recorder: connections,
-      maxWaiting: heldPollLimit(config.maxLongPolls, maxConnections),
+      maxWaiting: longPollLimit(config.maxLongPolls, maxConnections),
       schedule: options.schedule,
       stopSignal: stop.signal,
     },

@@ -12,7 +12,7 @@ import { type Limiters, type LimitersOptions, openLimiters } from '../../server/
 import { openStore, type StoreTimeouts } from '../../server/src/open-store.ts';
 import { type LifecycleOptions, start } from '../../server/src/ops/lifecycle.ts';
 import { makeLogger } from '../../server/src/ops/logging.ts';
-import type { Schedule } from '../../server/src/poll/held-polls.ts';
+import type { Schedule } from '../../server/src/poll/long-polls.ts';
 import type { StatusTimeouts } from '../../server/src/status/read-status.ts';
 import { makeTestDatabase, type TestDatabase } from './database.ts';
 import { ORGANISATION } from './organisation.ts';
@@ -45,7 +45,7 @@ export interface ServiceOptions {
   readonly recordFlushMs?: number;
   /** Default: long ones, for machines that are slow. */
   readonly statusTimeouts?: StatusTimeouts;
-  /** The timers of held polls. Default: those of Node. */
+  /** The timers of long polls. Default: those of Node. */
   readonly schedule?: Schedule;
   /** How webhook events are sent. Default: without a timeout, for machines that are slow. */
   readonly hookDelivery?: DeliveryOptions;

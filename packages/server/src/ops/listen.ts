@@ -66,8 +66,8 @@ export function socketLimits(hookSockets: number, file = '/proc/self/limits'): S
 /** The rest is for other requests: polls that are not held, leads that are sent, probes. */
 const MAX_HELD_SHARE = 0.8;
 
-/** Each held poll occupies a connection, and those beyond the limit of connections are dropped. */
-export const heldPollLimit = (configured: number, maxConnections = Number.POSITIVE_INFINITY): number =>
+/** Each long poll occupies a connection, and those beyond the limit of connections are dropped. */
+export const longPollLimit = (configured: number, maxConnections = Number.POSITIVE_INFINITY): number =>
   Math.min(configured, Math.floor(maxConnections * MAX_HELD_SHARE));
 
 function readIfExists(file: string): string {

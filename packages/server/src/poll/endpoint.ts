@@ -22,8 +22,8 @@ import { type Limiter, MemoryLimiter, USER_POLICIES } from '../limits/limiter.ts
 import type { AccountCache, RevalidatedAccount } from './cache/account-cache.ts';
 import type { FeedQuery } from './cache/feed.ts';
 import { PollCache, type RenderedPage } from './cache/poll-cache.ts';
-import type { Schedule } from './held-polls.ts';
-import { createHold, type HeldPollObserver, type VerifiedPage } from './hold.ts';
+import { createHold, type LongPollObserver, type VerifiedPage } from './hold.ts';
+import type { Schedule } from './long-polls.ts';
 import { readNewestPage } from './newest-page.ts';
 import type { EndedPoll, PollFacts, PollRecorder, PollStore } from './store.ts';
 
@@ -44,7 +44,7 @@ export interface PollObservation {
 }
 
 /** Receives the observations: Leadtap's metrics, or those of an embedding application. */
-export interface PollObserver extends HeldPollObserver {
+export interface PollObserver extends LongPollObserver {
   observe(observation: PollObservation): void;
   /** Receives the limits of a 429 to another request, which is no poll. */
   observeRefusal?(violatedPolicies: readonly string[]): void;
@@ -63,7 +63,7 @@ export interface PollEndpointOptions extends IdentificationOptions {
   readonly maxWaiting?: number | undefined;
   /** Abort it when your server stops: requests that wait for a lead are answered at once, and later ones do not wait. */
   readonly stopSignal?: AbortSignal | undefined;
-  /** For tests: the timers of held polls. */
+  /** For tests: the timers of long polls. */
   readonly schedule?: Schedule | undefined;
 }
 
@@ -129,7 +129,7 @@ export function createPollEndpoint(
 
   function answer(exchange: Exchange, caller: PollCaller): PollPayload | Promise<PollPayload> {
     const query = parseQuery(searchOf(exchange.request.url));
-    // A held poll must not keep the whole caller in memory.
+    // A long poll must not keep the whole caller in memory.
     const { token } = caller;
     return andThen(readPage(exchange, caller, query), (first) => {
       if (exchange.request.headers['prefer'] === undefined) return toPayload(exchange, first.page, query);

@@ -9,10 +9,10 @@ import { type Clock, systemClock } from '../lib/clock.ts';
 import type { WatchReserved } from '../lib/reserved.ts';
 import { ClientDisconnectedError } from '../sql/errors.ts';
 import type { RenderedPage } from './cache/poll-cache.ts';
-import { type HeldPoll, HeldPolls, type Schedule } from './held-polls.ts';
+import { type LongPoll, LongPolls, type Schedule } from './long-polls.ts';
 import type { ChangeSource, PollRecorder } from './store.ts';
 
-export interface HeldPollObserver {
+export interface LongPollObserver {
   /** Receives the number of requests that wait for a lead whenever it changes. */
   observeWaiting?(count: number): void;
   readonly watchReserved?: WatchReserved;
@@ -21,7 +21,7 @@ export interface HeldPollObserver {
 interface HoldOptions {
   readonly maxWaiting?: number | undefined;
   readonly stopSignal?: AbortSignal | undefined;
-  readonly observer?: HeldPollObserver | undefined;
+  readonly observer?: LongPollObserver | undefined;
   readonly recorder?: PollRecorder | undefined;
   readonly clock?: Clock | undefined;
   /** For tests. Default: timers of Node. */
@@ -58,9 +58,9 @@ export function createHold(changes: ChangeSource, options: HoldOptions): HoldIfP
       // An observer that throws must not fail the request, or keep its slot. It throws again when the request is counted, which logs it.
     }
   };
-  const heldPolls = new HeldPolls(changes, { maxWaiting, onCount, schedule: options.schedule });
-  observer?.watchReserved?.('poll_checks', () => heldPolls.checks);
-  const stop = () => heldPolls.stop();
+  const longPolls = new LongPolls(changes, { maxWaiting, onCount, schedule: options.schedule });
+  observer?.watchReserved?.('poll_checks', () => longPolls.checks);
+  const stop = () => longPolls.stop();
   stopSignal?.addEventListener('abort', stop, { once: true });
   if (stopSignal?.aborted) stop();
 
@@ -78,7 +78,7 @@ export function createHold(changes: ChangeSource, options: HoldOptions): HoldIfP
     const startedAt = performance.now();
     if (isDisconnected(request, response)) throw new ClientDisconnectedError('the client has disconnected');
     const expiresInMs = (token.expiresAt ?? Infinity) - clock() + EXPIRY_MARGIN_MS;
-    const held = heldPolls.hold({ token, companyId, waitMs: waitS * 1000, expiresInMs });
+    const held = longPolls.hold({ token, companyId, waitMs: waitS * 1000, expiresInMs });
     if (!held) {
       // An idle connection would occupy one of the instance's connections for 72 s.
       if (maxWaiting > 0) headers.push('connection', 'close');
@@ -86,7 +86,7 @@ export function createHold(changes: ChangeSource, options: HoldOptions): HoldIfP
     }
     recordWait(exchange, first);
     onceClosed(request, response, () => {
-      if (!response.writableEnded) heldPolls.disconnect(held);
+      if (!response.writableEnded) longPolls.disconnect(held);
     });
     try {
       const answer = await Promise.race([pollUntilLead(first, held), held.interrupted]);
@@ -96,14 +96,14 @@ export function createHold(changes: ChangeSource, options: HoldOptions): HoldIfP
       headers.push('connection', 'close');
       return page;
     } finally {
-      heldPolls.release(held);
+      longPolls.release(held);
       exchange.waitedMs = performance.now() - startedAt;
     }
   }
 
-  async function pollUntilLead(first: FirstPoll, held: HeldPoll): Promise<RenderedPage> {
+  async function pollUntilLead(first: FirstPoll, held: LongPoll): Promise<RenderedPage> {
     for (let { companyId } = first; ; ) {
-      const isLast = await heldPolls.untilCheck(held, companyId);
+      const isLast = await longPolls.untilCheck(held, companyId);
       const next = await first.pollAgain(isLast);
       if (isLast || next.page.leads.count > 0) return next.page;
       companyId = next.companyId;

@@ -1,8 +1,8 @@
 import type { Connections } from '@leadtap/contract';
 import { expect, it, vi } from 'vitest';
 import { deferred } from '../../../testing/harness/deferred.ts';
-import { untilHeld } from '../../../testing/harness/held-polls.ts';
 import { tokenWith } from '../../../testing/harness/intake.ts';
+import { untilHeld } from '../../../testing/harness/long-polls.ts';
 import { ORGANISATION } from '../../../testing/harness/organisation.ts';
 import { startService, type TestService } from '../../../testing/harness/service.ts';
 

@@ -9,7 +9,7 @@ import { expectProblem } from '../../../testing/harness/problem.ts';
 import { startService, type TestService } from '../../../testing/harness/service.ts';
 import { untilChangesAreTracked } from '../cache/support/change-tracking.ts';
 import { sampleLead } from '../cache/support/sample-lead.ts';
-import { startWaitingService } from '../held-polls/support/held-polls-service.ts';
+import { startWaitingService } from '../long-polls/support/long-polls-service.ts';
 
 const TOKEN = { tokenId: 'automation' };
 const SINCE = 'since=2026-01-01';
@@ -101,7 +101,7 @@ describe.each(CHANGES)('%s, and then a lead is committed', (_title, change, code
     await expectNoLateLead(await test.poll('boss', SINCE, init));
   });
 
-  it('a held poll does not return it', async () => {
+  it('a long poll does not return it', async () => {
     const test = await startWaitingService();
     const answer = test.wait('boss', SINCE, await authorized(test));
     await test.untilWaiting(1);

@@ -33,7 +33,7 @@ const post = (chunks: readonly string[], headers: Sent['headers'] = {}): Sent =>
 
 const REQUESTS = {
   poll: () => ({ path: POLL }),
-  heldPoll: () => ({ path: `${POLL}?since=${new Date().toISOString()}`, headers: HELD }),
+  longPoll: () => ({ path: `${POLL}?since=${new Date().toISOString()}`, headers: HELD }),
   refusedPoll: () => ({ path: `${POLL}?limit=0` }),
   unknownToken: () => ({ path: POLL, headers: { authorization: 'Bearer x.y.z' } }),
   search: () => ({ path: '/automation/leads?q=ada' }),

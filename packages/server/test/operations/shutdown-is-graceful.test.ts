@@ -7,7 +7,7 @@ import { startService } from '../../../testing/harness/service.ts';
 import { connectRaw, refused, requestHead } from './raw-connection.ts';
 
 /** A service whose next poll waits in the store until it is released. */
-async function startWithHeldPoll(shutdownLimitMs?: number) {
+async function startWithLongPoll(shutdownLimitMs?: number) {
   const service = await startService({
     ...(shutdownLimitMs !== undefined && { lifecycle: { shutdownLimitMs } }),
   });
@@ -21,7 +21,7 @@ async function startWithHeldPoll(shutdownLimitMs?: number) {
 
 describe('during shutdown', () => {
   it('a running request is finished, new connections are refused, and the store is closed last', async () => {
-    const { add, url, poll, stop, store, arrived, release } = await startWithHeldPoll(3_600_000);
+    const { add, url, poll, stop, store, arrived, release } = await startWithLongPoll(3_600_000);
     await add({ id: 'last' });
     const answer = poll('boss');
     await arrived;
@@ -95,7 +95,7 @@ describe('during shutdown', () => {
   });
 
   it('a request that is never answered is cut off after the limit', async () => {
-    const { poll, stop, arrived, release } = await startWithHeldPoll(20);
+    const { poll, stop, arrived, release } = await startWithLongPoll(20);
     const answer = poll('boss').catch((error: Error) => error.message);
     await arrived;
     await stop();

@@ -9,7 +9,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Organisation, Store } from 'leadtap';
 import { Random } from '../random.ts';
 
-const KINDS = ['poll', 'poll behind a writer', 'held poll', 'upload'] as const;
+const KINDS = ['poll', 'poll behind a writer', 'long poll', 'upload'] as const;
 type Kind = (typeof KINDS)[number];
 
 type ChangeName = 'revocation' | 'removal' | 'level' | 'plan';
@@ -177,7 +177,7 @@ class Race {
     const applyChange = () => change.apply(store, this.#userId, tokenIdOf(token));
     let answer: Promise<Answer> | undefined;
     const start = () => {
-      answer = this.#poll(token, since, kind === 'held poll');
+      answer = this.#poll(token, since, kind === 'long poll');
     };
     if (kind === 'poll behind a writer')
       await changeBehindWriter(this.#late, start, async () => {
@@ -187,15 +187,15 @@ class Race {
     else {
       start();
       await this.#pause();
-      // A held poll that a lead wakes is under way when the change comes.
+      // A long poll that a lead wakes is under way when the change comes.
       const wake = { ...this.#late, id: `wake-${this.#late.id}`, branchId: SEEN };
-      const woken = kind === 'held poll' && this.#random.chance(60) ? this.#write(wake) : undefined;
+      const woken = kind === 'long poll' && this.#random.chance(60) ? this.#write(wake) : undefined;
       if (woken) await wait(this.#random.below(4));
       await applyChange();
       await Promise.all([woken, this.#write(this.#late)]);
     }
-    // It ends the held polls that the new access level allows.
-    if (kind === 'held poll')
+    // It ends the long polls that the new access level allows.
+    if (kind === 'long poll')
       await this.#write({ ...this.#late, id: `end-${this.#late.id}`, branchId: SEEN });
     const { status, body } = (await answer) ?? { status: 0, body: undefined };
     this.#verdict.count(title, status);

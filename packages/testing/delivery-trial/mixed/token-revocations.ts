@@ -6,7 +6,7 @@ import { type Installation, timeoutSignal } from '../pollers/http-caller.ts';
 
 export interface TokenRevocationsOptions {
   readonly installation: Installation;
-  /** Of the instances themselves: the client of a held poll has no other way to find out that its connection is half-open. */
+  /** Of the instances themselves: the client of a long poll has no other way to find out that its connection is half-open. */
   readonly directUrls: readonly string[];
   /** One for each revocation, of a company that gets no leads. */
   readonly userIds: readonly string[];
@@ -49,7 +49,7 @@ export const tokenRevocations = (options: TokenRevocationsOptions): Actor => ({
       const isInTime = performance.now() - begun < (HELD_S * 1000) / 2;
       for (const url of installation.urls) check('polls after a revocation', await poll(url), [401]);
       for (const response of await Promise.all(held))
-        check('held polls, revoked', response, isInTime ? [401] : [200, 401]);
+        check('long polls, revoked', response, isInTime ? [401] : [200, 401]);
       await pause(random.below(2 * PAUSE_MS));
     }
     await store.close();

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { issuedToken } from '../../../testing/harness/organisation.ts';
-import { scheduleTimeout } from '../../src/poll/held-polls.ts';
-import { appliedOf, idsOf, startWaitingService, type WaitingService } from './support/held-polls-service.ts';
+import { scheduleTimeout } from '../../src/poll/long-polls.ts';
+import { appliedOf, idsOf, startWaitingService, type WaitingService } from './support/long-polls-service.ts';
 
 const QUERY = 'since=2026-01-01';
 

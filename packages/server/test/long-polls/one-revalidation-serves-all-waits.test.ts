@@ -1,14 +1,14 @@
 import type { Change, VerifiedToken } from 'leadtap';
 import { describe, expect, it } from 'vitest';
 import { beforeQuestion } from '../../../testing/harness/before-question.ts';
-import { type HeldPoll, HeldPolls } from '../../src/poll/held-polls.ts';
-import { idsOf, startWaitingService } from './support/held-polls-service.ts';
+import { type LongPoll, LongPolls } from '../../src/poll/long-polls.ts';
+import { idsOf, startWaitingService } from './support/long-polls-service.ts';
 import { ManualTimers, settle } from './support/manual-timers.ts';
 
 const TICK_MS = 50;
 
-/** Held polls over a change log that the test writes. */
-function makeHeldPolls({ maxWaiting = 100_000 } = {}) {
+/** Long polls over a change log that the test writes. */
+function makeLongPolls({ maxWaiting = 100_000 } = {}) {
   const timers = new ManualTimers();
   let report: (changes: readonly Change[] | undefined) => void = () => undefined;
   let changes: Change[] | undefined = [];
@@ -18,7 +18,7 @@ function makeHeldPolls({ maxWaiting = 100_000 } = {}) {
     if (changes === undefined || changes.length > 0) report(changes);
     changes = [];
   };
-  const heldPolls = new HeldPolls(
+  const longPolls = new LongPolls(
     {
       readChanges,
       onChanges: (listener) => {
@@ -30,15 +30,15 @@ function makeHeldPolls({ maxWaiting = 100_000 } = {}) {
   /** The company of a user who was moved. */
   const moved = new Map<string, string>();
   const hold = (token: VerifiedToken, companyId: string) => {
-    const held = heldPolls.hold({ token, companyId, waitMs: 50_000, expiresInMs: Number.POSITIVE_INFINITY });
+    const held = longPolls.hold({ token, companyId, waitMs: 50_000, expiresInMs: Number.POSITIVE_INFINITY });
     if (held) void check(held, token, companyId);
     held?.interrupted.catch(() => undefined);
     return held;
   };
   /** Finds nothing, each time. */
-  const check = async (held: HeldPoll, { userId }: VerifiedToken, companyId: string) => {
+  const check = async (held: LongPoll, { userId }: VerifiedToken, companyId: string) => {
     for (;;) {
-      await heldPolls.untilCheck(held, moved.get(userId) ?? companyId);
+      await longPolls.untilCheck(held, moved.get(userId) ?? companyId);
       state.checks += 1;
       state.running += 1;
       state.maxRunning = Math.max(state.maxRunning, state.running);
@@ -46,7 +46,7 @@ function makeHeldPolls({ maxWaiting = 100_000 } = {}) {
       state.running -= 1;
     }
   };
-  const disconnect = (held: HeldPoll | undefined) => held && heldPolls.disconnect(held);
+  const disconnect = (held: LongPoll | undefined) => held && longPolls.disconnect(held);
   return {
     timers,
     state,
@@ -61,9 +61,9 @@ function makeHeldPolls({ maxWaiting = 100_000 } = {}) {
   };
 }
 
-describe('held polls', () => {
+describe('long polls', () => {
   it('make one revalidation in 50 ms, however many they are, and none without any', async () => {
-    const { timers, state, hold, disconnect } = makeHeldPolls();
+    const { timers, state, hold, disconnect } = makeLongPolls();
     await timers.advance(1000);
     expect(state.revalidations).toBe(0);
     const polls = Array.from({ length: 1000 }, (_, n) => hold({ userId: `user-${n}` }, `company-${n % 9}`));
@@ -77,7 +77,7 @@ describe('held polls', () => {
   });
 
   it('are checked when their company, user or token changes, and not otherwise', async () => {
-    const { timers, state, hold, change } = makeHeldPolls();
+    const { timers, state, hold, change } = makeLongPolls();
     hold({ userId: 'ada', tokenId: 'token-of-ada' }, 'acme');
     hold({ userId: 'bob' }, 'globex');
     await settle();
@@ -98,7 +98,7 @@ describe('held polls', () => {
   });
 
   it('watch the company that their user is moved to, and are checked again in case it has had a lead', async () => {
-    const { timers, state, hold, change, moved } = makeHeldPolls();
+    const { timers, state, hold, change, moved } = makeLongPolls();
     hold({ userId: 'ada' }, 'acme');
     await settle();
     const checksAfter = async (entry: Change) => {
@@ -115,7 +115,7 @@ describe('held polls', () => {
   });
 
   it('are checked again when there is a change during a check', async () => {
-    const { timers, state, hold, change, readChanges } = makeHeldPolls();
+    const { timers, state, hold, change, readChanges } = makeLongPolls();
     hold({ userId: 'ada' }, 'acme');
     await settle();
     change({ kind: 'leads-appended', id: 'acme' });
@@ -131,7 +131,7 @@ describe('held polls', () => {
   });
 
   it('are checked in groups, so that a change for all of them does not block the others', async () => {
-    const { timers, state, hold, change } = makeHeldPolls();
+    const { timers, state, hold, change } = makeLongPolls();
     const count = 5000;
     for (let n = 0; n < count; n += 1) hold({ userId: `user-${n}` }, 'acme');
     await settle();
@@ -144,7 +144,7 @@ describe('held polls', () => {
   });
 
   it('are all checked when anything may have changed, at most once a second', async () => {
-    const { timers, state, hold, changeAnything } = makeHeldPolls();
+    const { timers, state, hold, changeAnything } = makeLongPolls();
     for (let n = 0; n < 10; n += 1) hold({ userId: `user-${n}` }, 'acme');
     await settle();
     state.checks = 0;
@@ -157,7 +157,7 @@ describe('held polls', () => {
   });
 
   it('may end while they are checked', async () => {
-    const { hold, disconnect, timers, state } = makeHeldPolls({ maxWaiting: 1 });
+    const { hold, disconnect, timers, state } = makeLongPolls({ maxWaiting: 1 });
     for (let n = 0; n < 2000; n += 1) disconnect(hold({ userId: 'ada' }, 'acme'));
     await settle();
     state.checks = 0;

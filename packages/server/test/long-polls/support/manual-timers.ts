@@ -1,4 +1,4 @@
-import type { Schedule } from '../../../src/poll/held-polls.ts';
+import type { Schedule } from '../../../src/poll/long-polls.ts';
 
 interface Timer {
   readonly at: number;

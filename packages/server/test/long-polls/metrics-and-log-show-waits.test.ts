@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { startWaitingService } from './support/held-polls-service.ts';
+import { startWaitingService } from './support/long-polls-service.ts';
 
 const isPoll = ({ path }: { readonly path?: string }) => path === '/automation/new-leads';
 

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { spawnLeadtap } from '../../../testing/harness/leadtap-process.ts';
 import { startService } from '../../../testing/harness/service.ts';
-import { idsOf, startWaitingService } from './support/held-polls-service.ts';
+import { idsOf, startWaitingService } from './support/long-polls-service.ts';
 
 test('a lead that another process imports ends the wait', async () => {
   const { wait, untilWaiting, database, folder } = await startWaitingService();

@@ -19,10 +19,10 @@ import type { Change, ChangeSource } from './store.ts';
 /** Calls back after the delay, unless the function that it returns is called before. */
 export type Schedule = (callback: () => void, delayMs: number) => () => void;
 
-interface HeldPollsOptions {
+interface LongPollsOptions {
   /** The number of polls that are held at most. Further ones are answered at once. */
   readonly maxWaiting: number;
-  /** Receives the number of held polls whenever it changes. */
+  /** Receives the number of long polls whenever it changes. */
   readonly onCount?: ((count: number) => void) | undefined;
   /** Default: timers of Node. */
   readonly schedule?: Schedule | undefined;
@@ -37,8 +37,8 @@ interface PollToHold {
   readonly expiresInMs: number;
 }
 
-/** One user needs a held poll for each client and each tab of the console. */
-const MAX_HELD_POLLS_PER_USER = 10;
+/** One user needs a long poll for each client and each tab of the console. */
+const MAX_LONG_POLLS_PER_USER = 10;
 /**
  * A company may have so many times the number of free slots. So a single company gets four fifths of all slots, two that want as
  * many as they can get 44 % each, and a company that has none always finds one.
@@ -49,7 +49,7 @@ const COMPANY_SHARE = 4;
 const TICK_MS = 50;
 /** A database that restarts or fails over faster ends no poll: otherwise thousands of clients would try again together. */
 const MAX_OUTAGE_MS = 1000;
-/** A change for thousands of held polls must not delay the others: so many are checked at the same time. */
+/** A change for thousands of long polls must not delay the others: so many are checked at the same time. */
 const MAX_CONCURRENT_CHECKS = 500;
 /** While the change log cannot say what has changed, all polls are checked once in so many ticks. */
 const TICKS_BETWEEN_SWEEPS = 20;
@@ -71,7 +71,7 @@ type State =
   | 'ended';
 
 /** 10,000 of them are usual, so it is small. */
-export class HeldPoll {
+export class LongPoll {
   readonly request: PollToHold;
   /** Resolves when the service stops. Rejects when the client has disconnected or the database is lost. */
   readonly interrupted: Promise<'stopped'>;
@@ -94,15 +94,15 @@ export class HeldPoll {
   }
 }
 
-export class HeldPolls {
+export class LongPolls {
   readonly #source: ChangeSource;
   readonly #maxWaiting: number;
   readonly #onCount: (count: number) => void;
   readonly #schedule: Schedule;
-  readonly #held = new Set<HeldPoll>();
-  /** What a change concerns is looked up, so that its cost does not grow with the number of held polls. */
-  readonly #by = { company: new HeldPollIndex(), user: new HeldPollIndex(), token: new HeldPollIndex() };
-  readonly #queue = new Set<HeldPoll>();
+  readonly #held = new Set<LongPoll>();
+  /** What a change concerns is looked up, so that its cost does not grow with the number of long polls. */
+  readonly #by = { company: new LongPollIndex(), user: new LongPollIndex(), token: new LongPollIndex() };
+  readonly #queue = new Set<LongPoll>();
   #checks = 0;
   #isTicking = false;
   /** Ends all polls, unless a revalidation succeeds before. */
@@ -110,7 +110,7 @@ export class HeldPolls {
   #mustCheckAll = false;
   #isStopped = false;
 
-  constructor(source: ChangeSource, { maxWaiting, onCount, schedule = scheduleTimeout }: HeldPollsOptions) {
+  constructor(source: ChangeSource, { maxWaiting, onCount, schedule = scheduleTimeout }: LongPollsOptions) {
     this.#source = source;
     this.#maxWaiting = maxWaiting;
     this.#onCount = onCount ?? (() => undefined);
@@ -124,9 +124,9 @@ export class HeldPolls {
   }
 
   /** Undefined if the service stops, or if as many polls are held as may be: of all users, of the user, or of the company. */
-  hold(request: PollToHold): HeldPoll | undefined {
+  hold(request: PollToHold): LongPoll | undefined {
     if (this.#isStopped || !this.#hasSlotFor(request)) return undefined;
-    const held = new HeldPoll(request);
+    const held = new LongPoll(request);
     this.#held.add(held);
     this.#checks += 1;
     this.#by.company.add(held.companyId, held);
@@ -142,7 +142,7 @@ export class HeldPolls {
    * Waits until the poll is to be checked: its account and its page read again. Call it at first, and after each
    * check that found nothing, with the company that the user has now. True: its time is over, so that this check is its answer in any case.
    */
-  untilCheck(held: HeldPoll, companyId: string): Promise<boolean> {
+  untilCheck(held: LongPoll, companyId: string): Promise<boolean> {
     const turn = new Promise<boolean>((resolve) => {
       held.beginCheck = resolve;
     });
@@ -153,12 +153,12 @@ export class HeldPolls {
   }
 
   /** The client has disconnected. */
-  disconnect(held: HeldPoll): void {
+  disconnect(held: LongPoll): void {
     held.interrupt?.reject(new ClientDisconnectedError('the client has disconnected'));
     this.release(held);
   }
 
-  /** Ends all held polls. Later ones are not held. */
+  /** Ends all long polls. Later ones are not held. */
   stop(): void {
     this.#isStopped = true;
     for (const held of this.#held) {
@@ -168,7 +168,7 @@ export class HeldPolls {
   }
 
   /** The poll is not held any more: its slot is free. */
-  release(held: HeldPoll): void {
+  release(held: LongPoll): void {
     if (held.state === 'ended') return;
     if (held.state === 'checking' || held.state === 'checking-stale') this.#checks -= 1;
     held.state = 'ended';
@@ -187,13 +187,13 @@ export class HeldPolls {
     const free = this.#maxWaiting - this.#held.size;
     return (
       free > 0 &&
-      this.#by.user.get(token.userId).size < MAX_HELD_POLLS_PER_USER &&
+      this.#by.user.get(token.userId).size < MAX_LONG_POLLS_PER_USER &&
       this.#by.company.get(companyId).size < COMPANY_SHARE * free
     );
   }
 
   /** One timer at a time: until the token expires, or else until the time is over. */
-  #startTimer(held: HeldPoll): void {
+  #startTimer(held: LongPoll): void {
     const { waitMs, expiresInMs } = held.request;
     const end = () => {
       held.isDue = true;
@@ -261,19 +261,19 @@ export class HeldPolls {
     else this.#wake(this.#concernedBy(changes));
   }
 
-  *#concernedBy(changes: readonly Change[]): Iterable<HeldPoll> {
+  *#concernedBy(changes: readonly Change[]): Iterable<LongPoll> {
     for (const { kind, id } of changes) yield* this.#by[kind === 'leads-appended' ? 'company' : kind].get(id);
   }
 
   /** Queues polls, then begins to check them: a poll that several changes concern is checked once. */
-  #wake(polls: Iterable<HeldPoll>): void {
+  #wake(polls: Iterable<LongPoll>): void {
     for (const held of polls)
       if (held.state === 'checking') held.state = 'checking-stale';
       else if (held.state === 'idle') this.#enqueue(held);
     this.#startChecks();
   }
 
-  #enqueue(held: HeldPoll): void {
+  #enqueue(held: LongPoll): void {
     this.#queue.add(held);
     held.state = 'queued';
   }
@@ -288,7 +288,7 @@ export class HeldPolls {
     }
   }
 
-  #endCheck(held: HeldPoll, companyId: string): void {
+  #endCheck(held: LongPoll, companyId: string): void {
     this.#checks -= 1;
     const isStale = held.state === 'checking-stale';
     held.state = 'idle';
@@ -298,7 +298,7 @@ export class HeldPolls {
   }
 
   /** False if it does so already. */
-  #watchCompany(held: HeldPoll, companyId: string): boolean {
+  #watchCompany(held: LongPoll, companyId: string): boolean {
     if (companyId === held.companyId) return false;
     this.#by.company.delete(held.companyId, held);
     held.companyId = companyId;
@@ -307,23 +307,23 @@ export class HeldPolls {
   }
 }
 
-const NONE: ReadonlySet<HeldPoll> = new Set();
+const NONE: ReadonlySet<LongPoll> = new Set();
 
-/** Held polls by an id. Tokens may have none. */
-class HeldPollIndex {
-  readonly #byId = new Map<string | undefined, Set<HeldPoll>>();
+/** Long polls by an id. Tokens may have none. */
+class LongPollIndex {
+  readonly #byId = new Map<string | undefined, Set<LongPoll>>();
 
-  get(id: string): ReadonlySet<HeldPoll> {
+  get(id: string): ReadonlySet<LongPoll> {
     return this.#byId.get(id) ?? NONE;
   }
 
-  add(id: string | undefined, held: HeldPoll): void {
+  add(id: string | undefined, held: LongPoll): void {
     const polls = this.#byId.get(id);
     if (polls) polls.add(held);
     else this.#byId.set(id, new Set([held]));
   }
 
-  delete(id: string | undefined, held: HeldPoll): void {
+  delete(id: string | undefined, held: LongPoll): void {
     const polls = this.#byId.get(id);
     polls?.delete(held);
     if (polls?.size === 0) this.#byId.delete(id);

@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import type { Lead } from '@leadtap/contract';
 import { type ServiceOptions, startService, type TestService } from '../../../../testing/harness/service.ts';
-import { type Schedule, scheduleTimeout } from '../../../src/poll/held-polls.ts';
+import { type Schedule, scheduleTimeout } from '../../../src/poll/long-polls.ts';
 import { ManualTimers } from './manual-timers.ts';
 
 export interface WaitingService extends TestService {

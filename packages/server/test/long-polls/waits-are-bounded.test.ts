@@ -4,10 +4,10 @@ import { describe, expect, it, vi } from 'vitest';
 import { beforeQuestion } from '../../../testing/harness/before-question.ts';
 import { deferred } from '../../../testing/harness/deferred.ts';
 import { openSocket, readToEnd, requestText } from '../../../testing/harness/raw-http.ts';
-import { heldPollLimit } from '../../src/ops/listen.ts';
-import { HeldPolls } from '../../src/poll/held-polls.ts';
+import { longPollLimit } from '../../src/ops/listen.ts';
+import { LongPolls } from '../../src/poll/long-polls.ts';
 import type { Change } from '../../src/poll/store.ts';
-import { appliedOf, idsOf, startWaitingService, type WaitingService } from './support/held-polls-service.ts';
+import { appliedOf, idsOf, startWaitingService, type WaitingService } from './support/long-polls-service.ts';
 
 describe('beyond LEADTAP_MAX_LONG_POLLS', () => {
   it('a request is answered at once, until a place is free', async () => {
@@ -108,7 +108,7 @@ describe('waiting requests and the limit of connections', () => {
     [100, 896, 100],
     [0, 896, 0],
   ])('%s configured and %s connections let %s requests wait', (configured, connections, waiting) => {
-    expect(heldPollLimit(configured, connections)).toBe(waiting);
+    expect(longPollLimit(configured, connections)).toBe(waiting);
   });
 
   it('without waiting, the connection stays open', async () => {
@@ -176,7 +176,7 @@ it('a poll that ends while it is checked, also after another change, leaves its 
       change = listener;
     },
   };
-  const polls = new HeldPolls(source, { maxWaiting: 5000, schedule: () => () => undefined });
+  const polls = new LongPolls(source, { maxWaiting: 5000, schedule: () => () => undefined });
   const hold = (n: number) => {
     const token = { userId: `user ${n}`, tokenId: undefined };
     const held = polls.hold({

@@ -6,7 +6,7 @@ import { beforeQuestion } from '../../../testing/harness/before-question.ts';
 import { deferred } from '../../../testing/harness/deferred.ts';
 import { noLimit } from '../../../testing/harness/endpoint.ts';
 import { startService } from '../../../testing/harness/service.ts';
-import { appliedOf, startWaitingService } from './support/held-polls-service.ts';
+import { appliedOf, startWaitingService } from './support/long-polls-service.ts';
 
 const FOREVER = { shutdownLimitMs: 3_600_000 };
 

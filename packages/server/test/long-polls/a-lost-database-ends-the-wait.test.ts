@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { beforeQuestion } from '../../../testing/harness/before-question.ts';
 import { deferred } from '../../../testing/harness/deferred.ts';
 import { startService } from '../../../testing/harness/service.ts';
-import { appliedOf, idsOf, startWaitingService, type WaitingService } from './support/held-polls-service.ts';
+import { appliedOf, idsOf, startWaitingService, type WaitingService } from './support/long-polls-service.ts';
 
 /** Calls back before each revalidation. `repeated` resolves when the third one begins, so that two have ended. */
 function beforeRevalidations({ store }: WaitingService, before: () => void = () => undefined) {
@@ -17,7 +17,7 @@ function beforeRevalidations({ store }: WaitingService, before: () => void = () 
   return { end, repeated: repeated.promise };
 }
 
-/** Resolves after some successful revalidations. Then the first checks of the held polls have ended. */
+/** Resolves after some successful revalidations. Then the first checks of the long polls have ended. */
 async function untilRevalidated(service: WaitingService): Promise<void> {
   const { end, repeated } = beforeRevalidations(service);
   await repeated;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { toIso } from '../../src/lib/clock.ts';
-import { appliedOf, idsOf, startWaitingService } from './support/held-polls-service.ts';
+import { appliedOf, idsOf, startWaitingService } from './support/long-polls-service.ts';
 
 describe('a poll that waits', () => {
   it('ends as a lead is committed, and continues from Link', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
-import { appliedOf, startWaitingService } from './support/held-polls-service.ts';
+import { appliedOf, startWaitingService } from './support/long-polls-service.ts';
 
 const ONE_SECOND = { headers: { prefer: 'wait=1' } };
 
