@@ -61,7 +61,7 @@ export const SINCE_FORMS: readonly SinceForm[] = [
   { form: 'lower-case letters', example: '2026-03-02t09:30:00z', readAs: '2026-03-02T09:30:00.000Z' },
 ];
 
-/** The console marks its requests with this header: they are polls like any other, but are not recorded as a consumer. */
+/** The console marks its requests with this header: they are polls like any other, but make no connection. */
 export const CLIENT_HEADER = 'leadtap-client';
 export const CONSOLE_CLIENT = 'console';
 /** The page of the console has this header if the service sends webhooks. */

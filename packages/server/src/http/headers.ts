@@ -49,7 +49,7 @@ export function isHeaderRepeated({ rawHeaders }: IncomingMessage, name: string):
   return count > 1;
 }
 
-/** A request of the console. It is no consumer: a tab that is closed would be reported as a consumer that has stopped polling. */
+/** A request of the console. It makes no connection: a tab that is closed would be said to be silent. */
 export const isConsoleRequest = ({ headers }: Pick<IncomingMessage, 'headers'>): boolean =>
   headers[CLIENT_HEADER] === CONSOLE_CLIENT;
 

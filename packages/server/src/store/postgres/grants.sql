@@ -10,7 +10,7 @@ BEGIN
       leadtap.activity_hours, leadtap.lead_moves, leadtap.unassigned, leadtap.audits, leadtap.instances TO leadtap_service;
     GRANT INSERT, DELETE ON leadtap.idempotency_keys TO leadtap_service;
     GRANT DELETE ON leadtap.leads TO leadtap_service;
-    GRANT UPDATE ON leadtap.issued_tokens TO leadtap_service;
+    GRANT UPDATE (name, replaced_by, used_at) ON leadtap.issued_tokens TO leadtap_service;
     GRANT INSERT ON leadtap.issued_tokens, leadtap.revoked_tokens, leadtap.deleted_stamps TO leadtap_service;
     GRANT EXECUTE ON FUNCTION leadtap.prune_changes() TO leadtap_service;
   END IF;

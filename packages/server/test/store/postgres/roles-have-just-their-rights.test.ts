@@ -229,6 +229,9 @@ describe('leadtap_service', () => {
       // What is revoked stays revoked.
       'DELETE FROM leadtap.revoked_tokens',
       `UPDATE leadtap.revoked_tokens SET token_id = 'other'`,
+      // A token is renamed and renewed, and stays that of its user.
+      `UPDATE leadtap.issued_tokens SET user_id = 'other'`,
+      `UPDATE leadtap.issued_tokens SET expires_at = 'infinity'`,
     ];
     expect(await statesOf(client, statements)).toEqual(allRefused(statements));
   });
