@@ -2,7 +2,7 @@ import process from 'node:process';
 import { table } from './field-tables.ts';
 
 type Commands = typeof import('../../packages/server/src/cli/main.ts');
-type Command = ReturnType<Commands['buildProgram']>;
+type Command = Awaited<ReturnType<Commands['buildProgram']>>;
 
 /** All commands below this one, without groups such as `token`. */
 const commandsOf = (parent: Command, path: string): (readonly [string, Command])[] =>
@@ -15,7 +15,7 @@ const commandsOf = (parent: Command, path: string): (readonly [string, Command])
 /** For docs/command-line.md: what `--help` says of each command. */
 export async function commandTable(root: URL): Promise<string> {
   const { buildProgram }: Commands = await import(new URL('packages/server/dist/cli/main.js', root).href);
-  const program = buildProgram({
+  const program = await buildProgram({
     env: {},
     cwd: '/',
     stdin: process.stdin,

@@ -1,4 +1,5 @@
 /** What people read about connections, in pages, commands and alerts: one phrase for each word of the code. */
+import { formatCount } from './format-count.ts';
 
 /** The ids of the rows that are no connections. */
 export const DOOR_ID = 'door';
@@ -10,7 +11,7 @@ export const MAX_COUNTED_LEADS = 10_000;
 
 /** `1 lead`, `41 leads`. A count that has reached the maximum has a plus: `1,000+ leads`. */
 export const countText = (count: number, one: string, many = one, max = Infinity): string =>
-  `${count.toLocaleString('en')}${count >= max ? '+' : ''} ${count === 1 ? one : many}`;
+  `${formatCount(count)}${count >= max ? '+' : ''} ${count === 1 ? one : many}`;
 
 export const PHRASES = {
   lead: (count: number) => countText(count, 'lead', 'leads', MAX_COUNTED_LEADS),

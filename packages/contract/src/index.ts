@@ -23,6 +23,7 @@ export {
   testLeadFrom,
 } from './examples.ts';
 export { foldText } from './fold-text.ts';
+export { formatCount } from './format-count.ts';
 export {
   HEADERS,
   type HeaderName,

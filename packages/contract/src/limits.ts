@@ -22,16 +22,7 @@ export const RATE_LIMITS = {
 /** The windows in which each request of a user counts. */
 export const USER_WINDOWS: readonly RateLimit[] = [RATE_LIMITS.minute, RATE_LIMITS.hour];
 
-const describeWindows = (): string =>
-  new Intl.ListFormat('en-GB').format(
-    USER_WINDOWS.map(({ name, quota }, index) =>
-      index === 0 ? `${quota} requests per ${name}` : `${quota} per ${name}`,
-    ),
-  );
-
-/** `100 requests per minute and 1000 per hour`; a third window would make it `…, 1000 per hour and 5000 per day`. */
-// Pure, so that it is not in the bundle of the console, which does not use it.
-export const USER_LIMITS_TEXT: string = /* @__PURE__ */ describeWindows();
+export const USER_LIMITS_TEXT: string = `${RATE_LIMITS.minute.quota} requests per minute and ${RATE_LIMITS.hour.quota} per hour`;
 
 /** All headers of a request together. */
 export const MAX_HEADER_BYTES = 16 * 1024;

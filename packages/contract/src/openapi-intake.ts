@@ -1,5 +1,7 @@
 /** `POST {base_url}/leads` in the OpenAPI description. */
+
 import { exampleNewLead, exampleWrittenLeads } from './examples.ts';
+import { formatCount } from './format-count.ts';
 import {
   IDEMPOTENCY_KEY_DAYS,
   MAX_IDEMPOTENCY_KEY_LENGTH,
@@ -50,7 +52,7 @@ function acknowledgement(description: string): Response {
   };
 }
 
-const MAX_LEADS = MAX_INTAKE_LEADS.toLocaleString('en');
+const MAX_LEADS = formatCount(MAX_INTAKE_LEADS);
 
 export const intakePath = (requestId: Parameter): PostPathItem => ({
   parameters: [idempotencyKey, requestId],

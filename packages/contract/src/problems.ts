@@ -1,3 +1,4 @@
+import { formatCount } from './format-count.ts';
 import {
   IDEMPOTENCY_KEY_DAYS,
   MAX_HEADER_BYTES,
@@ -54,7 +55,7 @@ export interface ProblemEntry {
 }
 
 const { intake, intakeLeads, failedTokens } = RATE_LIMITS;
-const MAX_LEADS = MAX_INTAKE_LEADS.toLocaleString('en');
+const MAX_LEADS = formatCount(MAX_INTAKE_LEADS);
 
 const LIST_ORIGIN =
   'For http or another port, ask the operator to add the whole origin to `LEADTAP_HOOK_HOSTS`, such as `http://127.0.0.1:5678`.';
@@ -260,7 +261,7 @@ export const PROBLEMS = {
     title: 'The webhook subscription is not valid',
     detail: 'Send a JSON object such as {"url":"https://hooks.zapier.com/hooks/standard/1/a"}.',
     details: {
-      'url-too-long': `The \`url\` is longer than ${MAX_HOOK_URL_LENGTH.toLocaleString('en')} characters.`,
+      'url-too-long': `The \`url\` is longer than ${formatCount(MAX_HOOK_URL_LENGTH)} characters.`,
       'url-not-ascii':
         'The `url` has characters that a URL cannot contain. Percent-encode them; write the host in ASCII.',
       'url-not-parsed': 'The `url` is not a URL. Send it whole, such as https://….',
@@ -275,7 +276,7 @@ export const PROBLEMS = {
       'since-in-future': 'The `since` is in the future: leads until then would never be sent.',
       'name-not-valid': `The \`name\` is not a text of 1 to ${MAX_HOOK_NAME_LENGTH} characters without control characters.`,
     },
-    meaning: `The \`url\` is not a plain https URL of at most ${MAX_HOOK_URL_LENGTH.toLocaleString('en')} characters (without a user, a fragment and a port), \`since\` is not an ISO 8601 date-time, or is in the future although leads are sent, \`send\` is neither \`event\` nor \`lead\`, or \`name\` is not a text of 1 to ${MAX_HOOK_NAME_LENGTH} characters.`,
+    meaning: `The \`url\` is not a plain https URL of at most ${formatCount(MAX_HOOK_URL_LENGTH)} characters (without a user, a fragment and a port), \`since\` is not an ISO 8601 date-time, or is in the future although leads are sent, \`send\` is neither \`event\` nor \`lead\`, or \`name\` is not a text of 1 to ${MAX_HOOK_NAME_LENGTH} characters.`,
     integrator: 'The answer says what is wrong: correct it, and send the subscription again.',
     operator:
       'To allow http, another port or an IP address, add the whole origin to `LEADTAP_HOOK_HOSTS`, such as `http://127.0.0.1:5678`.',
@@ -298,7 +299,7 @@ export const PROBLEMS = {
     operations: ALL,
     title: 'Too many requests',
     detail: 'Wait for the seconds given in `Retry-After`, then continue. Polling every 2 minutes is enough.',
-    meaning: `\`violatedPolicies\` names the limit: more than ${USER_LIMITS_TEXT} of the user; more than ${intake.quota} requests that send leads (\`${intake.name}\`) or ${intakeLeads.quota.toLocaleString('en')} leads (\`${intakeLeads.name}\`) in a minute; 8 unfinished ones (\`uploads\`); more than 10 unfinished searches, lists and logs (\`lists\`); more than ${failedTokens.quota} invalid tokens in a minute from one address (\`${failedTokens.name}\`).`,
+    meaning: `\`violatedPolicies\` names the limit: more than ${USER_LIMITS_TEXT} of the user; more than ${intake.quota} requests that send leads (\`${intake.name}\`) or ${formatCount(intakeLeads.quota)} leads (\`${intakeLeads.name}\`) in a minute; 8 unfinished ones (\`uploads\`); more than 10 unfinished searches, lists and logs (\`lists\`); more than ${failedTokens.quota} invalid tokens in a minute from one address (\`${failedTokens.name}\`).`,
     integrator:
       'Send the same request again after the seconds in `Retry-After`. Nothing is lost. Polling every 2 minutes stays far below the limits. To send many leads, send arrays.',
     operator: 'The limits are part of the contract. If automations need more, give each its own user.',

@@ -2,8 +2,8 @@
 import { HOOKS_PATH, LEADS_PATH } from '@leadtap/contract';
 import type { Logger } from 'pino';
 import { createEmptyCheck } from './accounts/no-company.ts';
-import { acceptedKeysOf, keyIdOf } from './accounts/own-tokens.ts';
-import { loadSigningKeys, type SigningKeys, secretsOf } from './accounts/signing-keys.ts';
+import { keyIdOf } from './accounts/own-tokens.ts';
+import { acceptedKeysOf, loadSigningKeys, type SigningKeys, secretsOf } from './accounts/signing-keys.ts';
 import { makeVerifyToken } from './accounts/tokens.ts';
 import { type Config, describeDatabase, hookHostsOf, serviceUrl } from './config.ts';
 import { createConnectionEndpoints, listOwed } from './connections/endpoint.ts';

@@ -9,6 +9,8 @@ const ALGORITHM = 'HS256';
 const ISSUER = 'leadtap';
 const AUDIENCE = 'leadtap';
 
+export const MAX_TOKEN_LENGTH = 8 * 1024;
+
 export interface TokenGrant {
   readonly userId: string;
   readonly tokenId: string;
@@ -50,12 +52,6 @@ export function createOwnVerifiers(keys: SigningKeys): (token: string) => Verify
   const byKeyId = new Map(keys.map((key) => [key.id, createOwnVerifier(key)]));
   return (token) => byKeyId.get(decodeProtectedHeader(token).kid ?? '');
 }
-
-/** The ids of the own keys, and the issuer of the identity provider: what signs tokens that are accepted. */
-export const acceptedKeysOf = (
-  keys: SigningKeys,
-  external: { readonly issuer: string } | undefined,
-): string[] => [...keys.map(({ id }) => id), ...(external ? [external.issuer] : [])];
 
 /** The id of the key that has signed a verified token, or its issuer. Null: neither is accepted any more. */
 export function keyIdOf(

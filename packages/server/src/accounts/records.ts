@@ -22,6 +22,21 @@ export interface User {
 /** What a token may do with the rights of its user. */
 export type TokenScope = 'leads:read' | 'leads:write';
 
+/** What `token issue --source` accepts. */
+export const LEAD_SOURCES = [
+  'calendly',
+  'elementor',
+  'facebook',
+  'form',
+  'google-ads',
+  'jotform',
+  'tally',
+  'typeform',
+  'webflow',
+] as const;
+
+export type LeadSource = (typeof LEAD_SOURCES)[number];
+
 /** The service whose webhooks a token sends, and the fields that labels of its answers stand for. */
 export interface TokenSource {
   readonly name: string;

@@ -18,6 +18,12 @@ export const secretsOf = ([first, ...others]: SigningKeys): readonly [Uint8Array
   ...others.map(({ secret }) => secret),
 ];
 
+/** The ids of the own keys, and the issuer of the identity provider: what signs tokens that are accepted. */
+export const acceptedKeysOf = (
+  keys: SigningKeys,
+  external: { readonly issuer: string } | undefined,
+): string[] => [...keys.map(({ id }) => id), ...(external ? [external.issuer] : [])];
+
 export type SigningKeySource = { readonly secrets: readonly string[] } | { readonly file: string };
 
 export type SigningKeyProblem = 'missing' | 'unreadable' | 'unwritable' | 'invalid';

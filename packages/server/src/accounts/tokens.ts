@@ -10,7 +10,7 @@ import {
   jwksKeys,
   TokenVerificationUnavailableError,
 } from './external-tokens.ts';
-import { createOwnVerifiers } from './own-tokens.ts';
+import { createOwnVerifiers, MAX_TOKEN_LENGTH } from './own-tokens.ts';
 import type { TokenScope, TokenSource, VerifiedToken } from './records.ts';
 import type { SigningKeys } from './signing-keys.ts';
 import { DEFAULT_TOKEN_SCOPES, parseTokenScopes } from './token-scopes.ts';
@@ -33,7 +33,6 @@ export interface TokenSources {
   readonly maxCachedTokens?: number;
 }
 
-export const MAX_TOKEN_LENGTH = 8 * 1024;
 const MAX_CACHED_BYTES = 30 * 1024 * 1024;
 /** Clocks of identity providers differ a little from ours. */
 const EXTERNAL_CLOCK_TOLERANCE_S = 5;

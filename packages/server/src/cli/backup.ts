@@ -8,8 +8,8 @@ import { type Engine, engineOf } from '../open-store.ts';
 import { BackupTargetError, SchemaVersionError } from '../sql/errors.ts';
 import { addCommand } from './command.ts';
 import { type CommandContext, loadConfig } from './context.ts';
-import { exitCodeOf } from './exit.ts';
-import { asFailure, Failure } from './failure.ts';
+import { exitCodeOf, Failure } from './exit.ts';
+import { asFailure } from './failure.ts';
 import { writeJson, writeLine } from './output.ts';
 import { ProgressBar } from './progress-bar.ts';
 

@@ -1,8 +1,7 @@
 /** Questions to a person at a terminal. */
 import { createInterface } from 'node:readline/promises';
 import type { CommandContext } from './context.ts';
-import { EXIT_CODES, ExitCode } from './exit.ts';
-import { Failure } from './failure.ts';
+import { EXIT_CODES, ExitCode, Failure } from './exit.ts';
 import { writeLine } from './output.ts';
 
 /** A person can read the question and type an answer. */
@@ -13,6 +12,14 @@ export interface ConfirmFlags {
   readonly yes?: true;
   readonly dryRun?: true;
 }
+
+export interface HandledFlag {
+  readonly handled?: true;
+}
+
+export const HANDLED_OPTION = {
+  '--handled': 'mark what is owed then as handled, without a question',
+} as const;
 
 /** For commands that delete: a script must say --yes. Called before anything is read. */
 export function requireConsent(

@@ -8,8 +8,7 @@ import {
   UNASSIGNED_ID,
 } from '@leadtap/contract';
 import { type Command, InvalidArgumentError } from 'commander';
-import { acceptedKeysOf } from '../accounts/own-tokens.ts';
-import { loadSigningKeys } from '../accounts/signing-keys.ts';
+import { acceptedKeysOf, loadSigningKeys } from '../accounts/signing-keys.ts';
 import { type Config, hookHostsOf } from '../config.ts';
 import { markHandled } from '../connections/endpoint.ts';
 import { toLogEntry } from '../connections/log-entry.ts';
@@ -29,8 +28,7 @@ import type { Store } from '../store/store.ts';
 import { findCompany } from './accounts/organisation.ts';
 import { addCommand, parseDuration } from './command.ts';
 import { type CommandContext, withStore } from './context.ts';
-import { EXIT_CODES, ExitCode, exitCodeOf } from './exit.ts';
-import { Failure } from './failure.ts';
+import { EXIT_CODES, ExitCode, exitCodeOf, Failure } from './exit.ts';
 import { withInvocation } from './invocation.ts';
 import {
   cut,

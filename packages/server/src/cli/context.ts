@@ -2,8 +2,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { acceptedKeysOf } from '../accounts/own-tokens.ts';
-import { loadSigningKeys } from '../accounts/signing-keys.ts';
 import {
   type Config,
   ConfigError,
@@ -12,13 +10,11 @@ import {
   parseConfig,
   serviceUrl,
 } from '../config.ts';
-import { type HookStore, withAcceptedKeys } from '../hooks/store.ts';
 import type { Clock } from '../lib/clock.ts';
 import { systemCode } from '../lib/system-error.ts';
 import { COMMAND_TIMEOUTS, openStore, type StoreTimeouts } from '../open-store.ts';
 import type { MigrationReport, Store } from '../store/store.ts';
-import { exitCodeOf } from './exit.ts';
-import { asFailure, Failure } from './failure.ts';
+import { exitCodeOf, Failure } from './exit.ts';
 import type { Output } from './output.ts';
 
 /** Everything of the outside world that a command uses, so that tests can run commands in their own process. */
@@ -70,7 +66,8 @@ export async function withStore<T>(
       await store.close();
     }
   } catch (error) {
-    throw asFailure(error, config);
+    // Loaded only here, with all that it explains.
+    throw (await import('./failure.ts')).asFailure(error, config);
   }
 }
 
@@ -85,13 +82,6 @@ export async function loadConfig(context: CommandContext, flags?: ConfigFlags): 
     const problems = error.problems.map(describeProblem);
     throw new Failure('configuration', `the configuration has ${count}`, ...problems);
   }
-}
-
-/** The webhook subscriptions, with what the keys of this machine say about their tokens. */
-export async function hooksOf(store: Store, config: Config): Promise<HookStore> {
-  // Without a key file, nothing can be said.
-  const keys = await loadSigningKeys(config.signingKey, { create: false }).catch(() => undefined);
-  return keys ? withAcceptedKeys(store.hooks, acceptedKeysOf(keys, config.externalTokens)) : store.hooks;
 }
 
 /** The `{base_url}` of a service that runs in another process. */

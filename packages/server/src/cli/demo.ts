@@ -15,7 +15,7 @@ import { toIso } from '../lib/clock.ts';
 import type { Running } from '../ops/lifecycle.ts';
 import { ListenError } from '../ops/listen.ts';
 import type { Store } from '../store/store.ts';
-import { issueRecorded } from './accounts/issued-tokens.ts';
+import { issue } from './accounts/issued-tokens.ts';
 import { addCommand } from './command.ts';
 import { type CommandContext, loadConfig } from './context.ts';
 import {
@@ -26,7 +26,8 @@ import {
   startReceiver,
 } from './demo-automations.ts';
 import { DEMO_AUTOMATIONS, DEMO_ORGANISATION, DEMO_TOKENS, makeLead, makeStatus } from './demo-data.ts';
-import { asFailure, Failure } from './failure.ts';
+import { Failure } from './exit.ts';
+import { asFailure } from './failure.ts';
 import { withInvocation } from './invocation.ts';
 import { addressRows, hasColours, type Style, styled, toReachable, write, writeJson } from './output.ts';
 import { loadServer } from './serve.ts';
@@ -163,22 +164,20 @@ async function show(
   const { stdout, signal } = context;
   await store.applyOrganisation(DEMO_ORGANISATION);
   await addHistory(store, clock.now());
-  const issue = async (userId: string, name: string, scopes?: readonly TokenScope[]) => {
-    const issuedAt = clock.now();
+  const issueFor = async (userId: string, name: string, scopes?: readonly TokenScope[]) => {
     // A short id, so that all that the demo prints fits on a terminal.
     const tokenId = randomUUID().slice(0, 8);
-    const grant = { userId, tokenId, issuedAt, expiresAt: issuedAt + TOKEN_MS, ...(scopes && { scopes }) };
-    const [issued] = await issueRecorded(store, keys, [grant], name);
-    return issued?.token ?? '';
+    const request = { userId, name, tokenId, lifetimeMs: TOKEN_MS, ...(scopes && { scopes }) };
+    return (await issue({ store, keys, now: clock.now() }, request)).token;
   };
   const poll = await playLastDay({
     ...{ baseUrl, receiver, clock, service },
-    issue: (name, scopes) => issue(ADA, name, scopes),
+    issue: (name, scopes) => issueFor(ADA, name, scopes),
   });
   const callers = await Promise.all(
     DEMO_TOKENS.map(async (caller) => ({
       ...caller,
-      token: await issue(caller.userId, `demo, ${caller.userId}`),
+      token: await issueFor(caller.userId, `demo, ${caller.userId}`),
     })),
   );
   const { metricsUrl, statusUrl } = running;
@@ -186,7 +185,7 @@ async function show(
     baseUrl,
     // Browsers do not send the part after `#`, and the console removes it from the address.
     ...(config.console && {
-      consoleUrl: `${baseUrl}/#token=${await issue(ADA, 'console', TOKEN_SCOPES)}`,
+      consoleUrl: `${baseUrl}/#token=${await issueFor(ADA, 'console', TOKEN_SCOPES)}`,
     }),
     metricsUrl,
     statusUrl,

@@ -14,8 +14,7 @@ import {
   checkRateLimits,
   checkSigningKey,
 } from './doctor/service.ts';
-import { EXIT_CODES, ExitCode, exitCodeOf } from './exit.ts';
-import { Failure } from './failure.ts';
+import { EXIT_CODES, ExitCode, exitCodeOf, Failure } from './exit.ts';
 import { withInvocation } from './invocation.ts';
 import { hasColours, writeJson, writeLine } from './output.ts';
 import { findServiceProblem, readInstance } from './running-service.ts';

@@ -1,4 +1,4 @@
-/** How the process ends: exit codes and signals. `bin` loads this file first, so it imports no other part. */
+/** How the process ends: exit codes, failures and signals. `bin` loads this file first, so it imports no other part. */
 import process from 'node:process';
 
 /** Every exit code of a command. docs/command-line.md has the same list. */
@@ -30,6 +30,44 @@ export class ExitCode extends Error {
   constructor(code: number) {
     super(`exit code ${code}`);
     this.code = code;
+  }
+}
+
+/** Each kind has the same exit code in every command. */
+const EXIT_CODE_OF = {
+  /** A file or a value that the command was given is wrong. */
+  'bad-input': EXIT_CODES.failed,
+  'not-found': EXIT_CODES.failed,
+  conflict: EXIT_CODES.failed,
+  /** The database, a file or a port that the command needs cannot be used. */
+  unavailable: EXIT_CODES.failed,
+  /** The service can only continue in a new process. */
+  restart: EXIT_CODES.restart,
+  usage: EXIT_CODES.usage,
+  configuration: EXIT_CODES.usage,
+} as const;
+
+export type FailureKind = keyof typeof EXIT_CODE_OF;
+
+/** Printed as `leadtap: <message>` with the system code of its cause; the lines below it say what to do. No stack. */
+export class Failure extends Error {
+  override readonly name = 'Failure';
+  readonly kind: FailureKind;
+  readonly fix: readonly string[];
+
+  constructor(kind: FailureKind, message: string, ...fix: string[]) {
+    super(message);
+    this.kind = kind;
+    this.fix = fix;
+  }
+
+  causedBy(error: unknown): this {
+    this.cause = error;
+    return this;
+  }
+
+  get exitCode(): number {
+    return EXIT_CODE_OF[this.kind];
   }
 }
 

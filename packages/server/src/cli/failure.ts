@@ -1,4 +1,4 @@
-/** Failures that a person can fix: what a command prints, and its exit code. */
+/** Turns errors of the inner layers into failures that a person can fix. */
 import { dirname } from 'node:path';
 import { JwksUnavailableError } from '../accounts/external-tokens.ts';
 import { SigningKeyError } from '../accounts/signing-keys.ts';
@@ -13,45 +13,7 @@ import {
   StoreUnavailableError,
   UnusableDatabaseError,
 } from '../sql/errors.ts';
-import { EXIT_CODES } from './exit.ts';
-
-/** Each kind has the same exit code in every command. */
-const EXIT_CODE_OF = {
-  /** A file or a value that the command was given is wrong. */
-  'bad-input': EXIT_CODES.failed,
-  'not-found': EXIT_CODES.failed,
-  conflict: EXIT_CODES.failed,
-  /** The database, a file or a port that the command needs cannot be used. */
-  unavailable: EXIT_CODES.failed,
-  /** The service can only continue in a new process. */
-  restart: EXIT_CODES.restart,
-  usage: EXIT_CODES.usage,
-  configuration: EXIT_CODES.usage,
-} as const;
-
-export type FailureKind = keyof typeof EXIT_CODE_OF;
-
-/** Printed as `leadtap: <message>` with the system code of its cause; the lines below it say what to do. No stack. */
-export class Failure extends Error {
-  override readonly name = 'Failure';
-  readonly kind: FailureKind;
-  readonly fix: readonly string[];
-
-  constructor(kind: FailureKind, message: string, ...fix: string[]) {
-    super(message);
-    this.kind = kind;
-    this.fix = fix;
-  }
-
-  causedBy(error: unknown): this {
-    this.cause = error;
-    return this;
-  }
-
-  get exitCode(): number {
-    return EXIT_CODE_OF[this.kind];
-  }
-}
+import { Failure } from './exit.ts';
 
 /** An input file that cannot be opened or read. */
 export function fileFailure(file: string, error: unknown): Failure {

@@ -1,24 +1,37 @@
 import { Command, CommanderError } from 'commander';
 import { reasonOf, systemCode } from '../lib/system-error.ts';
 import { VERSION } from '../lib/version.ts';
-import { registerOrg } from './accounts/org.ts';
-import { registerToken } from './accounts/token.ts';
-import { registerUser } from './accounts/user.ts';
-import { registerBackup } from './backup.ts';
-import { registerConnections } from './connections.ts';
-import { type CommandContext, loadConfig } from './context.ts';
-import { registerDemo } from './demo.ts';
-import { registerDoctor } from './doctor.ts';
-import { EXIT_CODES, ExitCode } from './exit.ts';
-import { asFailure, Failure } from './failure.ts';
-import { registerHooks } from './hooks/hooks.ts';
+import type { CommandContext } from './context.ts';
+import { EXIT_CODES, ExitCode, Failure } from './exit.ts';
 import { withInvocation } from './invocation.ts';
-import { registerLeads } from './leads/leads.ts';
-import { registerMigrate } from './migrate.ts';
-import { registerOpen } from './open.ts';
 import { hasColours, styled, widthOf, writeLine } from './output.ts';
-import { registerServe } from './serve.ts';
-import { registerAlert } from './status/alert.ts';
+
+type Register = (program: Command, context: CommandContext) => void;
+
+/** By heading and name. Only the command that runs is loaded: all of them take four times as long as Node alone. */
+const COMMANDS: Readonly<Record<string, Readonly<Record<string, () => Promise<Register>>>>> = {
+  'Run the service:': {
+    serve: async () => (await import('./serve.ts')).registerServe,
+    demo: async () => (await import('./demo.ts')).registerDemo,
+    open: async () => (await import('./open.ts')).registerOpen,
+  },
+  'Manage users and leads:': {
+    org: async () => (await import('./accounts/org.ts')).registerOrg,
+    user: async () => (await import('./accounts/user.ts')).registerUser,
+    token: async () => (await import('./accounts/token.ts')).registerToken,
+    leads: async () => (await import('./leads/leads.ts')).registerLeads,
+    connections: async () => (await import('./connections.ts')).registerConnections,
+    hooks: async () => (await import('./hooks/hooks.ts')).registerHooks,
+  },
+  'Maintain the installation:': {
+    migrate: async () => (await import('./migrate.ts')).registerMigrate,
+    backup: async () => (await import('./backup.ts')).registerBackup,
+    doctor: async () => (await import('./doctor.ts')).registerDoctor,
+    alert: async () => (await import('./status/alert.ts')).registerAlert,
+  },
+};
+
+const VERSION_FLAGS = ['-V', '--version'];
 
 const FIRST_STEPS = `
 First steps:
@@ -34,11 +47,11 @@ Settings come from LEADTAP_* variables and a .env file. \`leadtap doctor\` check
 /** Runs one command in this process and returns the exit code. */
 export async function main(argv: readonly string[], context: CommandContext): Promise<number> {
   try {
-    const program = buildProgram(context);
+    const program = await buildProgram(context, argv[0]);
     await program.parseAsync(expandHelp(argv, program), { from: 'user' });
     return EXIT_CODES.done;
   } catch (error) {
-    return report(asFailure(error), context);
+    return report(error, context);
   }
 }
 
@@ -56,12 +69,12 @@ function expandHelp(argv: readonly string[], program: Command): readonly string[
   );
 }
 
-/** All commands. Each command inherits the settings of the program. */
-export function buildProgram(context: CommandContext): Command {
+/** The command of this name, or all commands if there is none. Each command inherits the settings of the program. */
+export async function buildProgram(context: CommandContext, only = ''): Promise<Command> {
   const { stdout, stderr, env } = context;
   const program = new Command('leadtap')
     .description('New leads on tap: one polling endpoint for automation platforms that never loses a lead.')
-    .version(VERSION, '-V, --version', 'print the version')
+    .version(VERSION, VERSION_FLAGS.join(', '), 'print the version')
     .helpOption('-h, --help', 'show the help of this command')
     .helpCommand('help [command]', 'show the help of a command')
     .addHelpText('after', FIRST_STEPS)
@@ -80,22 +93,13 @@ export function buildProgram(context: CommandContext): Command {
       getOutHasColors: () => hasColours(stdout, env),
       getErrHasColors: () => hasColours(stderr, env),
     });
-  program.commandsGroup('Run the service:');
-  registerServe(program, context);
-  registerDemo(program, context);
-  registerOpen(program, context);
-  program.commandsGroup('Manage users and leads:');
-  registerOrg(program, context);
-  registerUser(program, context);
-  registerToken(program, context);
-  registerLeads(program, context);
-  registerConnections(program, context);
-  registerHooks(program, context);
-  program.commandsGroup('Maintain the installation:');
-  registerMigrate(program, context);
-  registerBackup(program, context);
-  registerDoctor(program, context);
-  registerAlert(program, context);
+  const isKnown =
+    VERSION_FLAGS.includes(only) || Object.values(COMMANDS).some((group) => Object.hasOwn(group, only));
+  for (const [heading, commands] of Object.entries(COMMANDS)) {
+    program.commandsGroup(heading);
+    for (const [name, load] of Object.entries(commands))
+      if (!isKnown || name === only) (await load())(program, context);
+  }
   return program;
 }
 
@@ -105,18 +109,20 @@ async function report(error: unknown, context: CommandContext): Promise<number> 
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.done : EXIT_CODES.usage;
   // The reader of the output, such as `head`, has closed it. Not a success: an import may be incomplete.
   if (systemCode(error) === 'EPIPE') return EXIT_CODES.outputClosed;
-  const isFailure = error instanceof Failure;
-  const message = isFailure ? reasonOf(error) : `unexpected error: ${reasonOf(error)}`;
-  const lines = isFailure ? error.fix : await explainBug(error, context);
+  const failure = error instanceof Failure ? error : (await import('./failure.ts')).asFailure(error);
+  const isFailure = failure instanceof Failure;
+  const message = `${isFailure ? '' : 'unexpected error: '}${reasonOf(failure)}`;
+  const lines = isFailure ? failure.fix : await explainBug(error, context);
   await writeLine(
     context.stderr,
     [`leadtap: ${message}`, ...lines.map((line) => `  ${withInvocation(line, context)}`)].join('\n'),
   );
-  return isFailure ? error.exitCode : EXIT_CODES.bug;
+  return isFailure ? failure.exitCode : EXIT_CODES.bug;
 }
 
 /** The stack is for operators who debug. */
 async function explainBug(error: unknown, context: CommandContext): Promise<string[]> {
+  const { loadConfig } = await import('./context.ts');
   const logLevel = await loadConfig(context).then(
     (config) => config.logLevel,
     () => undefined,

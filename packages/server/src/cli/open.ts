@@ -1,16 +1,14 @@
 import { spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import process from 'node:process';
 import type { Command } from 'commander';
 import { loadSigningKeys } from '../accounts/signing-keys.ts';
 import { DEFAULT_TOKEN_SCOPES, TOKEN_SCOPES } from '../accounts/token-scopes.ts';
 import type { Config } from '../config.ts';
-import { toIso } from '../lib/clock.ts';
-import { issueRecorded } from './accounts/issued-tokens.ts';
+import { issue } from './accounts/issued-tokens.ts';
 import { findUser } from './accounts/organisation.ts';
 import { addCommand } from './command.ts';
 import { type CommandContext, knownServiceUrl, withStore } from './context.ts';
-import { Failure } from './failure.ts';
+import { Failure } from './exit.ts';
 import { writeJson, writeLine } from './output.ts';
 import { warnAboutService } from './running-service.ts';
 
@@ -45,15 +43,13 @@ const open = (context: CommandContext, { user: userId, json }: OpenFlags): Promi
     const address = consoleAddress(config);
     await findUser(store, userId);
     const keys = await loadSigningKeys(config.signingKey, { create: false });
-    // Times in a token are whole seconds.
-    const issuedAt = Math.floor(clock() / 1000) * 1000;
-    const expiresAt = issuedAt + TOKEN_MS;
     const scopes = config.intake ? TOKEN_SCOPES : DEFAULT_TOKEN_SCOPES;
-    const grant = { userId, tokenId: randomUUID(), issuedAt, expiresAt, scopes };
-    const [issued] = await issueRecorded(store, keys, [grant], 'console');
+    const issuer = { store, keys, now: clock() };
+    const request = { userId, name: 'console', lifetimeMs: TOKEN_MS, scopes };
+    const { token, tokenId, expiresAt } = await issue(issuer, request);
     // Browsers do not send the part after `#`, and the console removes it from the address.
-    const url = `${address}#token=${issued?.token}`;
-    if (json) return writeJson(stdout, { url, tokenId: grant.tokenId, expiresAt: toIso(expiresAt) });
+    const url = `${address}#token=${token}`;
+    if (json) return writeJson(stdout, { url, tokenId, expiresAt });
     await writeLine(stdout, url);
     await warnAboutService(context, config);
     if (stdout.isTTY) openBrowser(url, env);

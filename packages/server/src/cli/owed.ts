@@ -6,19 +6,11 @@ import { type Report, type ReportQuery, readReport } from '../connections/report
 import type { JudgedRow } from '../connections/sentence.ts';
 import { printable } from '../lib/escape.ts';
 import type { Store } from '../store/store.ts';
-import { type ConfirmFlags, confirm, isInteractive } from './confirm.ts';
+import { type ConfirmFlags, confirm, type HandledFlag, isInteractive } from './confirm.ts';
 import { reportSourcesOf } from './connections.ts';
 import type { CommandContext } from './context.ts';
 import { withInvocation } from './invocation.ts';
 import { writeLine } from './output.ts';
-
-export interface HandledFlag {
-  readonly handled?: true;
-}
-
-export const HANDLED_OPTION = {
-  '--handled': 'mark what is owed then as handled, without a question',
-} as const;
 
 /** What is owed is read before and after the work: only what the work has changed is said. */
 export async function settleOwed<Result>(

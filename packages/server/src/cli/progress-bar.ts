@@ -1,5 +1,6 @@
+import { formatCount } from '@leadtap/contract';
 import type { Clock } from '../lib/clock.ts';
-import { formatCount, formatDuration } from '../lib/formats.ts';
+import { formatDuration } from '../lib/formats.ts';
 import { type Output, widthOf } from './output.ts';
 
 const REDRAW_MS = 100;

@@ -1,3 +1,4 @@
+import { formatCount } from '@leadtap/contract';
 import type { AssignOptions } from '../leads/assign-fields.ts';
 import { InvalidValue } from '../leads/field-readers.ts';
 import type { DateFormatGuess } from '../leads/lead-times.ts';
@@ -98,7 +99,7 @@ export const rejectLine = ({ number, lastNumber, raw }: InputLine, detail: strin
 });
 
 export const TOO_LONG = new InvalidValue(
-  `is longer than ${MAX_LINE_BYTES.toLocaleString('en')} bytes; shorten it (it is not copied to the rejects file)`,
+  `is longer than ${formatCount(MAX_LINE_BYTES)} bytes; shorten it (it is not copied to the rejects file)`,
 );
 
 /** Contains nothing but spaces, tabs and carriage returns. */

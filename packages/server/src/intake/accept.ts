@@ -1,5 +1,5 @@
 /** Leads of one HTTP request: parsed as an import does, placed within the access level of their sender, and written together. */
-import { type LeadError, MAX_INTAKE_LEADS } from '@leadtap/contract';
+import { formatCount, type LeadError, MAX_INTAKE_LEADS } from '@leadtap/contract';
 import type { VerifiedToken } from '../accounts/records.ts';
 import { type PollingUser, scopeOf } from '../leads/access.ts';
 import { isBlank } from '../leads/field-readers.ts';
@@ -11,7 +11,6 @@ import type { PlacementProblem, WrittenLead } from '../leads/store.ts';
 import type { Clock } from '../lib/clock.ts';
 import { shorten } from '../lib/escape.ts';
 import { mapInSlices, Slices } from '../lib/event-loop.ts';
-import { formatCount } from '../lib/formats.ts';
 import { isJsonObject } from '../lib/json.ts';
 import { deriveId, identifyRequest } from './idempotency.ts';
 import type { IntakeStore } from './store.ts';

@@ -3,6 +3,7 @@
  * webhooks unchanged. Each answer becomes the field that its label means, as in `leads import --map auto`, or a custom field.
  */
 import { IMPORT_FIELDS } from '@leadtap/contract';
+import { LEAD_SOURCES, type LeadSource } from '../accounts/records.ts';
 import { ProblemError } from '../http/problems.ts';
 import { assignFields } from '../leads/assign-fields.ts';
 import { CONTACT_FIELDS } from '../leads/field-names.ts';
@@ -33,20 +34,6 @@ interface Submission {
 
 /** Returns the submission, or undefined if the body is not a new submission of the service. */
 type ReadSubmission = (body: JsonObject) => Submission | undefined;
-
-export const LEAD_SOURCES = [
-  'calendly',
-  'elementor',
-  'facebook',
-  'form',
-  'google-ads',
-  'jotform',
-  'tally',
-  'typeform',
-  'webflow',
-] as const;
-
-export type LeadSource = (typeof LEAD_SOURCES)[number];
 
 const isLeadSource = (name: string): name is LeadSource => LEAD_SOURCES.some((source) => source === name);
 

@@ -1,7 +1,8 @@
 /** Reads single values by the type and the import rule that `IMPORT_FIELDS` gives their field. */
+
 import type { ImportField, ImportRule, LeadFieldType } from '@leadtap/contract';
+import { formatCount } from '@leadtap/contract';
 import { quote } from '../lib/escape.ts';
-import { formatCount } from '../lib/formats.ts';
 import { isJsonObject } from '../lib/json.ts';
 import { parseInstant } from './instant.ts';
 

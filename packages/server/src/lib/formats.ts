@@ -27,5 +27,3 @@ export function formatBytes(bytes: number): string {
   const value = bytes / 1024 ** exponent;
   return `${value < 10 && exponent > 0 ? value.toFixed(1) : Math.round(value)} ${BYTE_UNITS[exponent]}`;
 }
-
-export const formatCount = (count: number): string => count.toLocaleString('en');

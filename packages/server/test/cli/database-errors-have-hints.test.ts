@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { tempFolder } from '../../../testing/harness/temp-folder.ts';
-import { asFailure, Failure } from '../../src/cli/failure.ts';
+import { Failure } from '../../src/cli/exit.ts';
+import { asFailure } from '../../src/cli/failure.ts';
 import { parseConfig } from '../../src/config.ts';
 import { SchemaVersionError, StoreUnavailableError, UnusableDatabaseError } from '../../src/sql/errors.ts';
 import { Connection } from '../../src/store/sqlite/connection.ts';

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { buildProgram } from '../../src/cli/main.ts';
 import { captureStream } from './capture-stream.ts';
 
-const program = buildProgram({
+const program = await buildProgram({
   env: {},
   cwd: '/',
   stdin: Readable.from([]),

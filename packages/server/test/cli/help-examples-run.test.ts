@@ -28,7 +28,7 @@ const CSV = readExample('leads.csv');
 const PRINTED: Readonly<Record<string, string>> = { 'make-organisation': ORGANISATION, 'export-leads': CSV };
 
 /** The commands that have actions, with the examples in their help. */
-function collectExamples(): { name: string; examples: string[] }[] {
+async function collectExamples(): Promise<{ name: string; examples: string[] }[]> {
   const stdout = captureStream();
   const nothing = { env: {}, cwd: '/', stdin: Readable.from([]), stderr: captureStream() };
   const signal = new AbortController().signal;
@@ -36,7 +36,7 @@ function collectExamples(): { name: string; examples: string[] }[] {
     ...(command.commands.length > 0 && command.options.length === 0 ? [] : [command]),
     ...command.commands.flatMap(leaves),
   ];
-  const program = buildProgram({ ...nothing, stdout, clock: Date.now, signal });
+  const program = await buildProgram({ ...nothing, stdout, clock: Date.now, signal });
   return program.commands.flatMap(leaves).map((command) => {
     const start = stdout.text().length;
     command.outputHelp();
@@ -54,7 +54,7 @@ function collectExamples(): { name: string; examples: string[] }[] {
   });
 }
 
-const COMMANDS = collectExamples();
+const COMMANDS = await collectExamples();
 
 /** The arguments of `leadtap` in an example, and what the program before it prints. */
 function parseExample(example: string): { argv: string[]; stdin: string } {

@@ -1,12 +1,13 @@
 /** Tokens that commands sign and record. */
-import { issueToken, type TokenGrant } from '../../accounts/own-tokens.ts';
-import type { IssuedToken } from '../../accounts/records.ts';
+import { randomUUID } from 'node:crypto';
+import type { TokenGrant } from '../../accounts/own-tokens.ts';
+import type { IssuedToken, TokenScope } from '../../accounts/records.ts';
 import type { SigningKeys } from '../../accounts/signing-keys.ts';
 import { DEFAULT_TOKEN_SCOPES } from '../../accounts/token-scopes.ts';
-import { MAX_TOKEN_LENGTH } from '../../accounts/tokens.ts';
+import { toIso } from '../../lib/clock.ts';
 import type { Store } from '../../store/store.ts';
 import { parseDuration } from '../command.ts';
-import { Failure } from '../failure.ts';
+import { Failure } from '../exit.ts';
 
 const MINUTE_MS = 60_000;
 export const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -17,30 +18,65 @@ export const parseLifetime = parseDuration(
   'Write 30m, 12h, 90d or 1y: from one minute to ten years.',
 );
 
-export const toIssued = (
-  { tokenId, userId, issuedAt, expiresAt, scopes = DEFAULT_TOKEN_SCOPES, source, timeZone }: TokenGrant,
-  [{ id: keyId }]: SigningKeys,
-  name: string | null,
-): IssuedToken => ({
-  ...{ id: tokenId, userId, name, issuedAt, expiresAt, scopes, keyId },
-  settings: { ...(source && { source }), ...(timeZone !== undefined && { timeZone }) },
-});
+export interface TokenRequest extends Pick<TokenGrant, 'userId' | 'scopes' | 'source' | 'timeZone'> {
+  readonly name: string | null;
+  readonly lifetimeMs: number;
+  /** Default: a new one. */
+  readonly tokenId?: string;
+}
 
-/** Signs tokens, and records them before anybody has them, so that each one can be revoked. */
-export async function issueRecorded(
-  store: Store,
-  keys: SigningKeys,
-  grants: readonly TokenGrant[],
-  name: string | null,
-): Promise<readonly { readonly grant: TokenGrant; readonly token: string }[]> {
-  const issued = await Promise.all(
-    grants.map(async (grant) => ({ grant, token: await issueToken(keys, grant) })),
-  );
+/** What commands print. */
+export interface PrintedToken {
+  readonly userId: string;
+  readonly tokenId: string;
+  readonly token: string;
+  readonly expiresAt: string;
+  readonly scopes: readonly TokenScope[];
+}
+
+export interface TokenIssuer {
+  readonly store: Pick<Store, 'recordTokens'>;
+  readonly keys: SigningKeys;
+  readonly now: number;
+}
+
+/** Signs a token, and records it before anybody has it, so that it can be revoked. */
+export async function issue(
+  issuer: TokenIssuer,
+  request: TokenRequest,
+  record = (token: IssuedToken) => issuer.store.recordTokens([token]),
+): Promise<PrintedToken> {
+  const { printed, recorded } = await sign(issuer, request);
+  await record(recorded);
+  return printed;
+}
+
+export async function issueAll(
+  issuer: TokenIssuer,
+  requests: readonly TokenRequest[],
+): Promise<readonly PrintedToken[]> {
+  const signed = await Promise.all(requests.map((request) => sign(issuer, request)));
+  await issuer.store.recordTokens(signed.map(({ recorded }) => recorded));
+  return signed.map(({ printed }) => printed);
+}
+
+async function sign({ keys, now }: TokenIssuer, request: TokenRequest) {
+  // Loaded only here: most commands sign nothing.
+  const { issueToken, MAX_TOKEN_LENGTH } = await import('../../accounts/own-tokens.ts');
+  const { name, lifetimeMs, tokenId = randomUUID(), ...rights } = request;
+  const { userId, source, timeZone, scopes = DEFAULT_TOKEN_SCOPES } = rights;
+  // Times in a token are whole seconds.
+  const issuedAt = Math.floor(now / 1000) * 1000;
+  const expiresAt = issuedAt + lifetimeMs;
+  const token = await issueToken(keys, { ...rights, tokenId, issuedAt, expiresAt });
   // Web servers and Leadtap refuse longer headers.
-  if (issued.some(({ token }) => token.length > MAX_TOKEN_LENGTH))
+  if (token.length > MAX_TOKEN_LENGTH)
     throw new Failure('usage', 'the token would be too long', 'Use fewer or shorter --map.');
-  await store.recordTokens(grants.map((grant) => toIssued(grant, keys, name)));
-  return issued;
+  const settings = { ...(source && { source }), ...(timeZone !== undefined && { timeZone }) };
+  return {
+    printed: { userId, tokenId, token, expiresAt: toIso(expiresAt), scopes },
+    recorded: { id: tokenId, userId, name, issuedAt, expiresAt, scopes, keyId: keys[0].id, settings },
+  };
 }
 
 /** People paste a whole token by mistake. It is a secret, so the message does not show it. */

@@ -9,7 +9,8 @@ import type { OrganisationChanges, OrganisationConflict } from '../../accounts/s
 import { messageOf } from '../../lib/system-error.ts';
 import { addCommand } from '../command.ts';
 import { type CommandContext, withStore } from '../context.ts';
-import { Failure, fileFailure } from '../failure.ts';
+import { Failure } from '../exit.ts';
+import { fileFailure } from '../failure.ts';
 import { Table, write, writeJson, writeLine } from '../output.ts';
 import { companiesOf, userPages } from './organisation.ts';
 

@@ -3,7 +3,7 @@ import type { User } from '../../accounts/records.ts';
 import type { StoredCompany } from '../../accounts/store.ts';
 import { pagesOf } from '../../lib/pages.ts';
 import type { Store } from '../../store/store.ts';
-import { Failure } from '../failure.ts';
+import { Failure } from '../exit.ts';
 
 const ITEMS_PER_PAGE = 200;
 

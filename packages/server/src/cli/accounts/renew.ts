@@ -1,18 +1,15 @@
-import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
-import { issueToken } from '../../accounts/own-tokens.ts';
-import type { IssuedToken, TokenScope } from '../../accounts/records.ts';
+import type { IssuedToken } from '../../accounts/records.ts';
 import { loadSigningKeys } from '../../accounts/signing-keys.ts';
 import { formatTokenScopes, TOKEN_SCOPES } from '../../accounts/token-scopes.ts';
-import { toIso } from '../../lib/clock.ts';
 import { printable } from '../../lib/escape.ts';
 import type { Store } from '../../store/store.ts';
 import { addCommand } from '../command.ts';
 import { type CommandContext, withStore } from '../context.ts';
-import { Failure } from '../failure.ts';
+import { Failure } from '../exit.ts';
 import { withInvocation } from '../invocation.ts';
 import { writeJson, writeLine } from '../output.ts';
-import { parseLifetime, toIssued, unknownToken } from './issued-tokens.ts';
+import { issue, type PrintedToken, parseLifetime, unknownToken } from './issued-tokens.ts';
 
 export function registerRenew(token: Command, context: CommandContext): void {
   addCommand(token, context, {
@@ -50,25 +47,18 @@ const renew = (context: CommandContext, options: RenewOptions, wanted: string): 
     const [model] = tokens.slice(-1);
     if (!model) throw unknownToken(wanted);
     const keys = await loadSigningKeys(config.signingKey, { create: false });
-    // Times in a token are whole seconds.
-    const issuedAt = Math.floor(clock() / 1000) * 1000;
     const { userId, settings } = model;
     const scopes = TOKEN_SCOPES.filter((scope) => model.scopes.includes(scope));
-    const grant = {
-      ...{ ...settings, userId, scopes, tokenId: randomUUID(), issuedAt },
-      expiresAt: issuedAt + (options.expiresIn ?? model.expiresAt - model.issuedAt),
-    };
-    const token = await issueToken(keys, grant);
     const name = model.name ?? `key ${model.id.slice(0, 8)}`;
-    await store.renewTokens(
-      tokens.map(({ id }) => id),
-      toIssued(grant, keys, name),
+    const lifetimeMs = options.expiresIn ?? model.expiresAt - model.issuedAt;
+    const oldIds = tokens.map(({ id }) => id);
+    const issued = await issue(
+      { store, keys, now: clock() },
+      { ...settings, userId, scopes, name, lifetimeMs },
+      (token) => store.renewTokens(oldIds, token),
     );
-    const expiresAt = toIso(grant.expiresAt);
-    const printed = { userId, tokenId: grant.tokenId, token, expiresAt, scopes };
-    await (options.json ? writeJson(stdout, printed) : writeLine(stdout, token));
-    if (stderr.isTTY)
-      await writeLine(stderr, withInvocation(describe(name, scopes, tokens, expiresAt), context));
+    await (options.json ? writeJson(stdout, issued) : writeLine(stdout, issued.token));
+    if (stderr.isTTY) await writeLine(stderr, withInvocation(describe(name, issued, oldIds), context));
   });
 
 /** All that are renewed as one: of one user, with the same rights. */
@@ -89,18 +79,13 @@ async function findTokens(store: Store, wanted: string, userId?: string): Promis
   return tokens;
 }
 
-function describe(
-  name: string,
-  scopes: readonly TokenScope[],
-  tokens: readonly IssuedToken[],
-  expiresAt: string,
-): string {
+function describe(name: string, { scopes, expiresAt }: PrintedToken, oldIds: readonly string[]): string {
   const isSending = scopes.includes('leads:write');
   return [
     `This is a new token of ${printable(name)}. It expires at ${expiresAt}. Its scope is ${formatTokenScopes(scopes)}.`,
     isSending
       ? 'The old one works until you revoke it:'
       : 'The old one ends when the new one is first used for a poll.',
-    ...(isSending ? tokens.map(({ id }) => `  leadtap token revoke ${id}`) : []),
+    ...(isSending ? oldIds.map((id) => `  leadtap token revoke ${id}`) : []),
   ].join('\n');
 }

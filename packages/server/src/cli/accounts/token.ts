@@ -1,24 +1,30 @@
-import { randomUUID } from 'node:crypto';
 import { type Command, InvalidArgumentError } from 'commander';
 import { findTextProblem } from '../../accounts/organisation-fields.ts';
-import type { TokenScope, User } from '../../accounts/records.ts';
+import { LEAD_SOURCES, type LeadSource, type TokenScope, type User } from '../../accounts/records.ts';
 import { loadSigningKeys } from '../../accounts/signing-keys.ts';
 import type { ListedToken } from '../../accounts/store.ts';
 import { DEFAULT_TOKEN_SCOPES, formatTokenScopes, TOKEN_SCOPES } from '../../accounts/token-scopes.ts';
 import type { Config } from '../../config.ts';
-import { LEAD_SOURCES, type LeadSource } from '../../intake/sources.ts';
 import { mayPoll } from '../../leads/access.ts';
 import { fieldProblem } from '../../leads/parse-lead.ts';
 import { systemClock, toIso, toIsoOrNull } from '../../lib/clock.ts';
 import { printable, quoteForShell } from '../../lib/escape.ts';
 import type { Store } from '../../store/store.ts';
 import { addCommand, parseTimeZone } from '../command.ts';
+import { HANDLED_OPTION, type HandledFlag } from '../confirm.ts';
 import { type CommandContext, withStore } from '../context.ts';
-import { Failure } from '../failure.ts';
+import { Failure } from '../exit.ts';
 import { withInvocation } from '../invocation.ts';
 import { printList, writeJson, writeJsonArray, writeLine } from '../output.ts';
-import { HANDLED_OPTION, type HandledFlag, settleOwed } from '../owed.ts';
-import { DAY_MS, issueRecorded, parseLifetime, unknownToken } from './issued-tokens.ts';
+import {
+  DAY_MS,
+  issue,
+  issueAll,
+  type PrintedToken,
+  parseLifetime,
+  type TokenRequest,
+  unknownToken,
+} from './issued-tokens.ts';
 import { findUser, noSuchUser, userPages } from './organisation.ts';
 import { registerRenew } from './renew.ts';
 
@@ -72,7 +78,7 @@ fields have names of their own. Such a token has the scope leads:write.`,
       'leadtap token issue --user ada --name Tally --source tally --map "Your roof=customFields.roof"',
       'leadtap token issue --all-users --json > tokens.json',
     ],
-    run: issue,
+    run: issueTokens,
   });
   registerRenew(token, context);
   addCommand(token, context, {
@@ -138,31 +144,26 @@ interface IssueOptions {
   readonly json?: true;
 }
 
-async function issue(context: CommandContext, options: IssueOptions): Promise<void> {
+async function issueTokens(context: CommandContext, options: IssueOptions): Promise<void> {
   checkIssueOptions(options);
   const { user: userId, name = null, source, map = [], timeZone, force, json } = options;
   const scopes = options.scope ?? (source && (['leads:write'] as const));
   const { clock, signal, stdout, stderr } = context;
   await withStore(context, async (store, config) => {
     const keys = await loadSigningKeys(config.signingKey, { create: false });
-    const issueFor = async (userIds: readonly string[]) => {
-      // Times in a token are whole seconds.
-      const issuedAt = Math.floor(clock() / 1000) * 1000;
-      const expiresAt = issuedAt + options.expiresIn;
-      const grants = userIds.map((userId) => ({
-        ...{ userId, tokenId: randomUUID(), issuedAt, expiresAt },
-        ...(scopes && { scopes }),
-        ...(source && { source: { name: source, map: Object.fromEntries(map) } }),
-        ...(timeZone !== undefined && { timeZone }),
-      }));
-      const issued = await issueRecorded(store, keys, grants, name);
-      return issued.map(({ token, grant: { userId, tokenId } }) => ({
-        ...{ userId, tokenId, token, expiresAt: toIso(expiresAt) },
-        scopes: scopes ?? DEFAULT_TOKEN_SCOPES,
-      }));
-    };
+    const requestOf = (userId: string): TokenRequest => ({
+      ...{ userId, name, lifetimeMs: options.expiresIn },
+      ...(scopes && { scopes }),
+      ...(source && { source: { name: source, map: Object.fromEntries(map) } }),
+      ...(timeZone !== undefined && { timeZone }),
+    });
+    const issuer = { store, keys, now: clock() };
     async function* issueForAll() {
-      for await (const page of userPages(store, signal)) yield await issueFor(page.map(({ id }) => id));
+      for await (const page of userPages(store, signal))
+        yield await issueAll(
+          issuer,
+          page.map(({ id }) => requestOf(id)),
+        );
     }
     if (userId === undefined) return writeJsonArray(stdout, issueForAll());
     const user = await store.findUser(userId);
@@ -170,11 +171,10 @@ async function issue(context: CommandContext, options: IssueOptions): Promise<vo
     const others = (await store.listTokens(userId)).filter(
       (token) => name !== null && token.name === name && token.revokedAt === null,
     );
-    for (const issued of await issueFor([userId])) {
-      await (json ? writeJson(stdout, issued) : writeLine(stdout, issued.token));
-      if (stderr.isTTY) await writeLine(stderr, withInvocation(describeIssued(issued, user), context));
-      if (others.length > 0) await writeLine(stderr, withInvocation(describeAdded(name ?? ''), context));
-    }
+    const issued = await issue(issuer, requestOf(userId));
+    await (json ? writeJson(stdout, issued) : writeLine(stdout, issued.token));
+    if (stderr.isTTY) await writeLine(stderr, withInvocation(describeIssued(issued, user), context));
+    if (others.length > 0) await writeLine(stderr, withInvocation(describeAdded(name ?? ''), context));
   });
 }
 
@@ -202,13 +202,6 @@ function checkIssueOptions(options: IssueOptions): void {
 const describeAdded = (name: string): string =>
   `${printable(name)} has a token already: this is one more, and nothing else changes. To replace the old one, run:
   leadtap token renew ${quoteForShell(name)}`;
-
-interface PrintedToken {
-  readonly userId: string;
-  readonly tokenId: string;
-  readonly expiresAt: string;
-  readonly scopes: readonly TokenScope[];
-}
 
 function describeIssued({ userId, tokenId, expiresAt, scopes }: PrintedToken, user?: User): string {
   const lines = [
@@ -295,6 +288,7 @@ const revoke = (
     if (id !== undefined && !issued && !force) throw unknownToken(id);
     const tokenIds =
       id === undefined ? (await readTokens(store, userId ?? '')).map((token) => token.id) : [id];
+    const { settleOwed } = await import('../owed.ts');
     await settleOwed({ context, store, config }, flags, { userId: userId ?? issued?.userId }, async () => {
       const revoked: string[] = [];
       for (const tokenId of tokenIds) if (await store.revokeToken(tokenId)) revoked.push(tokenId);

@@ -11,11 +11,12 @@ import { MAX_REFUSED_LEADS } from '../../intake/store.ts';
 import { mayPoll } from '../../leads/access.ts';
 import { printable } from '../../lib/escape.ts';
 import { addCommand } from '../command.ts';
+import { HANDLED_OPTION, type HandledFlag } from '../confirm.ts';
 import { type CommandContext, withStore } from '../context.ts';
-import { Failure } from '../failure.ts';
+import { Failure } from '../exit.ts';
 import { withInvocation } from '../invocation.ts';
 import { printList, writeJson, writeLine } from '../output.ts';
-import { HANDLED_OPTION, type HandledFlag, settleOwed } from '../owed.ts';
+import { settleOwed } from '../owed.ts';
 import { findCompany, findUser, noSuchPlace, noSuchUser, userPages } from './organisation.ts';
 
 /** Of `user add` and `user set`. */

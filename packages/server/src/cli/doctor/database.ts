@@ -9,7 +9,8 @@ import { engineOf } from '../../open-store.ts';
 import type { StatusReport } from '../../status/report.ts';
 import type { ServerFacts } from '../../store/store.ts';
 import type { CommandContext } from '../context.ts';
-import { asFailure, Failure } from '../failure.ts';
+import { Failure } from '../exit.ts';
+import { asFailure } from '../failure.ts';
 import { readReport } from './diagnosis.ts';
 import { type Finding, failed, ok, warning } from './finding.ts';
 

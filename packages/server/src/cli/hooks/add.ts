@@ -12,16 +12,16 @@ import { allowedHosts, checkHookUrl } from '../../hooks/url.ts';
 import { mayPoll } from '../../leads/access.ts';
 import { MIN_TIME, toIso } from '../../lib/clock.ts';
 import { quoteForShell } from '../../lib/escape.ts';
-import { issueRecorded } from '../accounts/issued-tokens.ts';
+import { issue } from '../accounts/issued-tokens.ts';
 import { findUser } from '../accounts/organisation.ts';
 import { addCommand } from '../command.ts';
-import { type CommandContext, hooksOf, knownServiceUrl, withStore } from '../context.ts';
-import { Failure } from '../failure.ts';
+import { type CommandContext, knownServiceUrl, withStore } from '../context.ts';
+import { Failure } from '../exit.ts';
 import { withInvocation } from '../invocation.ts';
 import { parseSince } from '../leads/find.ts';
 import { writeJson, writeLine } from '../output.ts';
 import { warnAboutService } from '../running-service.ts';
-import { addAgainCommand } from './find.ts';
+import { addAgainCommand, hooksOf } from './find.ts';
 import { checkName } from './rename.ts';
 
 export function registerAdd(hooks: Command, context: CommandContext): void {
@@ -87,14 +87,13 @@ const addHook = (context: CommandContext, flags: AddFlags): Promise<void> =>
     for await (const page of hookPages(hooks, { now, userId }))
       for (const listed of page) if (isOther(listed)) throw ofAnotherToken(listed);
     const id = randomBytes(16).toString('hex');
-    // Times in a token are whole seconds.
-    const issuedAt = Math.floor(clock() / 1000) * 1000;
-    const grant = { userId, tokenId: ownTokenId(id), issuedAt, expiresAt: issuedAt + TOKEN_MS };
+    const tokenId = ownTokenId(id);
     const outcome = await hooks.subscribe(
       {
         ...{ id, userId, url, send, name, baseUrl: knownServiceUrl(config) },
-        tokenId: grant.tokenId,
-        tokenExpiresAt: grant.expiresAt,
+        tokenId,
+        // Times in a token are whole seconds.
+        tokenExpiresAt: Math.floor(now / 1000) * 1000 + TOKEN_MS,
         keyId: keys[0].id,
         since: since === undefined ? undefined : Math.max(since, MIN_TIME),
       },
@@ -104,7 +103,8 @@ const addHook = (context: CommandContext, flags: AddFlags): Promise<void> =>
     if (outcome.kind === 'no-such-user') throw new Failure('not-found', `there is no user ${userId}`);
     const { hook } = outcome;
     const isKnown = outcome.kind === 'known';
-    const [issued] = isKnown ? [] : await issueRecorded(store, keys, [grant], name ?? new URL(url).host);
+    const request = { userId, tokenId, name: name ?? new URL(url).host, lifetimeMs: TOKEN_MS };
+    const issued = isKnown ? undefined : await issue({ store, keys, now }, request);
     const [signingSecret] = secretsOf(keys);
     const facts = {
       ...{ id: hook.id, send, since: toIso(hook.announcedThrough) },

@@ -1,9 +1,19 @@
-import type { Hook, HookStore } from '../../hooks/store.ts';
+import { acceptedKeysOf, loadSigningKeys } from '../../accounts/signing-keys.ts';
+import type { Config } from '../../config.ts';
+import { type Hook, type HookStore, withAcceptedKeys } from '../../hooks/store.ts';
 import { toIso } from '../../lib/clock.ts';
 import { quoteForShell } from '../../lib/escape.ts';
+import type { Store } from '../../store/store.ts';
 import type { CommandContext } from '../context.ts';
-import { Failure } from '../failure.ts';
+import { Failure } from '../exit.ts';
 import { withInvocation } from '../invocation.ts';
+
+/** The webhook subscriptions, with what the keys of this machine say about their tokens. */
+export async function hooksOf(store: Store, config: Config): Promise<HookStore> {
+  // Without a key file, nothing can be said.
+  const keys = await loadSigningKeys(config.signingKey, { create: false }).catch(() => undefined);
+  return keys ? withAcceptedKeys(store.hooks, acceptedKeysOf(keys, config.externalTokens)) : store.hooks;
+}
 
 export async function findHook(hooks: HookStore, id: string): Promise<Hook> {
   const hook = await hooks.find(id);

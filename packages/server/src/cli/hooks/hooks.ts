@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import { acceptedKeysOf } from '../../accounts/own-tokens.ts';
-import { loadSigningKeys, secretsOf } from '../../accounts/signing-keys.ts';
+import { acceptedKeysOf, loadSigningKeys, secretsOf } from '../../accounts/signing-keys.ts';
 import { hasOwnToken } from '../../hooks/claim.ts';
 import { createDelivery } from '../../hooks/deliver.ts';
 import { eventMessage, type HookMessage, postMessage, testLeadMessage } from '../../hooks/event.ts';
@@ -23,14 +22,15 @@ import { formatDuration } from '../../lib/formats.ts';
 import { VERSION } from '../../lib/version.ts';
 import { findCompany, findUser } from '../accounts/organisation.ts';
 import { addCommand } from '../command.ts';
-import { type CommandContext, hooksOf, withStore } from '../context.ts';
-import { Failure } from '../failure.ts';
+import { HANDLED_OPTION, type HandledFlag } from '../confirm.ts';
+import { type CommandContext, withStore } from '../context.ts';
+import { Failure } from '../exit.ts';
 import { withInvocation } from '../invocation.ts';
 import { printList, writeJson, writeLine } from '../output.ts';
-import { HANDLED_OPTION, type HandledFlag, settleOwed } from '../owed.ts';
+import { settleOwed } from '../owed.ts';
 import { findServiceProblem, readInstance } from '../running-service.ts';
 import { registerAdd } from './add.ts';
-import { addAgainCommand, findHook } from './find.ts';
+import { addAgainCommand, findHook, hooksOf } from './find.ts';
 import { registerRename } from './rename.ts';
 
 export function registerHooks(program: Command, context: CommandContext): void {

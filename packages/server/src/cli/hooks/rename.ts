@@ -4,7 +4,7 @@ import { findTextProblem } from '../../accounts/organisation-fields.ts';
 import { hostOfHook } from '../../hooks/store.ts';
 import { addCommand } from '../command.ts';
 import { type CommandContext, withStore } from '../context.ts';
-import { Failure } from '../failure.ts';
+import { Failure } from '../exit.ts';
 import { writeLine } from '../output.ts';
 import { findHook } from './find.ts';
 

@@ -5,7 +5,7 @@ import type { LeadsFormat } from '../../import/read-leads.ts';
 import { createDateFormat, type DateFormat } from '../../leads/lead-times.ts';
 import { fieldProblem } from '../../leads/parse-lead.ts';
 import type { CommandContext } from '../context.ts';
-import { Failure } from '../failure.ts';
+import { Failure } from '../exit.ts';
 
 export interface CsvFlags {
   readonly format?: LeadsFormat;

@@ -6,7 +6,8 @@ import { createGunzip } from 'node:zlib';
 import type { LeadsFile, LeadsFormat } from '../../import/read-leads.ts';
 import { messageOf, systemCode } from '../../lib/system-error.ts';
 import type { CommandContext } from '../context.ts';
-import { Failure, fileFailure } from '../failure.ts';
+import { Failure } from '../exit.ts';
+import { fileFailure } from '../failure.ts';
 
 export interface ImportInput extends LeadsFile {
   /** For messages. */

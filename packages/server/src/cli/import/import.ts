@@ -15,8 +15,8 @@ import { findCompanyOrOnlyOne } from '../accounts/organisation.ts';
 import { parseTimeZone } from '../command.ts';
 import { isInteractive } from '../confirm.ts';
 import { type CommandContext, withStore } from '../context.ts';
-import { EXIT_CODES, ExitCode, exitCodeOf } from '../exit.ts';
-import { databaseFailure, Failure } from '../failure.ts';
+import { EXIT_CODES, ExitCode, exitCodeOf, Failure } from '../exit.ts';
+import { databaseFailure } from '../failure.ts';
 import { writeLine } from '../output.ts';
 import {
   type CsvFlags,

@@ -1,5 +1,6 @@
 /** Asks before a large file is imported as new leads. */
 
+import { formatCount } from '@leadtap/contract';
 import type { ParsedLine } from '../../import/input-line.ts';
 import { confirm } from '../confirm.ts';
 import type { CommandContext } from '../context.ts';
@@ -37,7 +38,7 @@ export async function* confirmLargeImport(
 async function requireYes(file: string, context: CommandContext): Promise<void> {
   await writeLine(
     context.stderr,
-    `${file} has more than ${MAX_LEADS_UNASKED.toLocaleString('en')} leads. Every automation that polls will run for each new lead among them.
+    `${file} has more than ${formatCount(MAX_LEADS_UNASKED)} leads. Every automation that polls will run for each new lead among them.
 For leads of the past, use --historical. To see who would get them, use --dry-run.`,
   );
   if (await confirm('Import them as new leads?', context)) return;

@@ -12,7 +12,7 @@ import { companiesOf } from '../accounts/organisation.ts';
 import { addCommand } from '../command.ts';
 import { findRow, owedPages, reportSourcesOf } from '../connections.ts';
 import { type CommandContext, withStore } from '../context.ts';
-import { Failure } from '../failure.ts';
+import { Failure } from '../exit.ts';
 import { formatLeadCount, type Output, write, writeJsonArray, writeLine } from '../output.ts';
 import { leadPages, parseSince } from './find.ts';
 

@@ -7,7 +7,7 @@ import type { LeadListQuery } from '../../leads/store.ts';
 import { toDurationMs } from '../../lib/clock.ts';
 import type { Store } from '../../store/store.ts';
 import { findCompany } from '../accounts/organisation.ts';
-import { Failure } from '../failure.ts';
+import { Failure } from '../exit.ts';
 
 /** A time, or a time span up to now. */
 export function parseSince(text: string, now: number): number {

@@ -5,11 +5,17 @@ import { toIso } from '../../lib/clock.ts';
 import type { Store } from '../../store/store.ts';
 import { companiesOf } from '../accounts/organisation.ts';
 import { addCommand, parseDuration } from '../command.ts';
-import { type ConfirmFlags, confirmOrStop, requireConsent } from '../confirm.ts';
+import {
+  type ConfirmFlags,
+  confirmOrStop,
+  HANDLED_OPTION,
+  type HandledFlag,
+  requireConsent,
+} from '../confirm.ts';
 import { type CommandContext, withStore } from '../context.ts';
 import { exitCodeOf } from '../exit.ts';
 import { formatLeadCount, Table, writeJson, writeLine } from '../output.ts';
-import { HANDLED_OPTION, type HandledFlag, settleOwed } from '../owed.ts';
+import { settleOwed } from '../owed.ts';
 import { ProgressBar } from '../progress-bar.ts';
 import { formatRefused, refusedPages } from './refused.ts';
 

@@ -15,8 +15,7 @@ import { findCompany } from '../accounts/organisation.ts';
 import { addCommand } from '../command.ts';
 import { type ConfirmFlags, confirmOrStop, requireConsent } from '../confirm.ts';
 import { type CommandContext, withStore } from '../context.ts';
-import { EXIT_CODES, ExitCode } from '../exit.ts';
-import { Failure } from '../failure.ts';
+import { EXIT_CODES, ExitCode, Failure } from '../exit.ts';
 import { withInvocation } from '../invocation.ts';
 import { formatLeadCount, printList, writeJson, writeJsonArray, writeLine } from '../output.ts';
 

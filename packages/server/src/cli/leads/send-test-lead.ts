@@ -12,7 +12,7 @@ import type { Store } from '../../store/store.ts';
 import { findCompanyOrOnlyOne, noSuchPlace, userPages } from '../accounts/organisation.ts';
 import { addCommand } from '../command.ts';
 import { type CommandContext, withStore } from '../context.ts';
-import { Failure } from '../failure.ts';
+import { Failure } from '../exit.ts';
 import { Table, writeJson, writeLine } from '../output.ts';
 import { warnAboutService } from '../running-service.ts';
 import { findLead } from './find.ts';

@@ -4,7 +4,7 @@ import { type Config, type Database, defaultKeyFile, describeDatabase } from '..
 import type { UnsupportedValue } from '../../store/transfer/tables.ts';
 import type { Difference, MoveOutcome } from '../../store/transfer/transfer.ts';
 import type { CommandContext } from '../context.ts';
-import { Failure } from '../failure.ts';
+import { Failure } from '../exit.ts';
 import { writeJson, writeLine } from '../output.ts';
 
 type Outcome<Kind extends MoveOutcome['kind']> = Extract<MoveOutcome, { kind: Kind }>;

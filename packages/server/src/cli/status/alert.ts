@@ -4,7 +4,7 @@ import { VERSION } from '../../lib/version.ts';
 import { sendAlert } from '../../status/alerts.ts';
 import { addCommand } from '../command.ts';
 import { type CommandContext, loadConfig } from '../context.ts';
-import { Failure } from '../failure.ts';
+import { Failure } from '../exit.ts';
 import { writeLine } from '../output.ts';
 
 export function registerAlert(program: Command, context: CommandContext): void {
