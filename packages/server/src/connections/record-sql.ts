@@ -198,6 +198,9 @@ interface FoundConnection extends StoredConnection {
   readonly key: string;
 }
 
+/** No command reads it as an option: it does not begin with a hyphen. */
+export const newConnectionId = (): string => randomBytes(12).toString('hex');
+
 /** Before the name in a key. */
 const PREFIX = 2;
 
@@ -266,7 +269,7 @@ function* findOrAdd(
     )
       return [];
     const { userId, kind, key, source } = batch;
-    const id = batch.keyId === DOOR_ID ? DOOR_ID : randomBytes(12).toString('base64url');
+    const id = batch.keyId === DOOR_ID ? DOOR_ID : newConnectionId();
     const firstAt = Math.min(...[...batch.polls, ...batch.sends, ...batch.pushes].map((run) => run.firstAt));
     return [
       {

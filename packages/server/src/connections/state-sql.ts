@@ -153,8 +153,8 @@ export const narrowedSql = `
    ORDER BY l.created_at LIMIT ${MAX_NARROWED}`;
 
 /**
- * Leads of (after, through] that no connection has, gets or has missed. One that has worked and has ended counts only for what it was
- * sent. The values: company, after, through.
+ * Leads of (after, through] that no connection that has worked has, gets, has missed or owed when a person marked it as handled: of these,
+ * its own row says all. The values: company, after, through, and when a new connection may still become one that works.
  */
 export const unassignedSql = `
   SELECT leadtap.to_ms(l.created_at) AS "createdAt",
@@ -169,9 +169,9 @@ export const unassignedSql = `
        SELECT 1 FROM leadtap.deliveries AS d JOIN leadtap.connections AS c ON c.id = d.connection
         WHERE d.created_at = l.created_at AND c.company_id = l.company_id AND c.worked_at IS NOT NULL)
      AND NOT EXISTS (
-       SELECT 1 FROM leadtap.connections AS c JOIN leadtap.users AS u ON u.id = c.user_id AND u.company_id = c.company_id
-        WHERE c.company_id = l.company_id AND c.kind <> 'send' AND c.worked_at IS NOT NULL AND c.ended_at IS NULL
-          AND (NOT (${NOT_MISSED}) OR ${IS_VISIBLE} AND ${IS_WAITING}))
+       SELECT 1 FROM leadtap.connections AS c LEFT JOIN leadtap.users AS u ON u.id = c.user_id AND u.company_id = c.company_id
+        WHERE c.company_id = l.company_id AND c.kind <> 'send' AND c.worked_at IS NOT NULL
+          AND (NOT (${NOT_MISSED}) OR u.id IS NOT NULL AND ${IS_VISIBLE} AND (${IS_WAITING} OR c.ended_by = 'handled' AND ${IS_MEANT})))
    ORDER BY l.created_at LIMIT 500`;
 
 /** Those of the unassigned leads that one that has worked was sent since. The value: the company. */

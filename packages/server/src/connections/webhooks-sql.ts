@@ -1,11 +1,11 @@
 /** Webhooks that send leads, as keys of connections. What they do is stored in the transactions of their hooks. */
-import { randomBytes } from 'node:crypto';
 import { type Dialect, lock, query, type SqlTask } from '../sql/sql.ts';
 import { endConnection, prepareChanges, renameConnection } from './changes-sql.ts';
 import { addDeliveries, addHours, endPending, hourOf } from './deliveries-sql.ts';
 import { begin, newConnection, startsAgain } from './polls.ts';
 import {
   findConnections,
+  newConnectionId,
   prepareRecord,
   SELECTED,
   type StoredConnection,
@@ -124,7 +124,7 @@ export function* connectWebhook(
   const key = keyOfWebhook(tokenName, webhook);
   const found = yield* findConnection(sql, webhook, key);
   if (!found) {
-    const id = randomBytes(12).toString('base64url');
+    const id = newConnectionId();
     const facts = { id, companyId, userId, kind: 'webhook' as const, source: 'token' as const, firstAt: now };
     const added = newConnection({ ...facts, name: nameOfKey(tokenName, webhook) });
     yield* query(sql.record.insert, [JSON.stringify([{ ...toStored(added), key }])]);

@@ -107,7 +107,16 @@ export const DOOR_ROWS: readonly Row[] = [
       await world.command('token revoke web');
       await times(2, () => form.post(ADA));
     },
-    says: { web: ['error working 1 added 2 lost → handled', 'its key was revoked'] },
+    says: { web: ['error ended 1 added 2 lost → handled', 'its key was revoked'] },
+  },
+  {
+    name: '8: a form that is switched off by revoking its token is gone',
+    async history(world) {
+      await sends(ADA)(world);
+      await world.command('token revoke web');
+      await world.wait(20 * DAY);
+    },
+    says: {},
   },
   {
     name: '9: its user was removed',
@@ -120,7 +129,7 @@ export const DOOR_ROWS: readonly Row[] = [
       await other.post(ADA);
     },
     says: {
-      web: ['error working 1 added 1 lost → handled', 'its user was removed'],
+      web: ['error ended 1 added 1 lost → handled', 'its user was removed'],
       other: ['error new 1 lost → handled', 'its user was removed'],
     },
   },

@@ -44,7 +44,6 @@ export const POLLER_ROWS: readonly Row[] = [
     },
     says: {
       CRM: ['error ended 3 waiting → handled', 'its key was revoked'],
-      unassigned: ['warning new 3 waiting → connect'],
     },
   },
   {
@@ -61,7 +60,6 @@ export const POLLER_ROWS: readonly Row[] = [
       CRM: ['error ended 3 waiting → handled'],
       Zapier: ['good working'],
       Make: ['unknown new → handled'],
-      unassigned: ['warning new 3 waiting → connect'],
     },
   },
   {
@@ -233,6 +231,7 @@ export const POLLER_ROWS: readonly Row[] = [
       await working(3)(world);
       await world.pass(DAY);
       await world.command('connections handled CRM');
+      await world.pass(HOUR);
     },
     says: {},
   },
