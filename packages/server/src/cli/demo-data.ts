@@ -6,42 +6,35 @@ import type { LeadInput } from '../leads/record.ts';
 const user = (
   id: string,
   plan: string,
-  access: Pick<User, 'accessLevel'> & Partial<Pick<User, 'branchId' | 'departmentId'>>,
+  accessLevel: User['accessLevel'],
+  branchId: string | null = null,
+  departmentId: string | null = null,
 ): Omit<User, 'companyId'> => ({
-  id,
+  ...{ id, plan, accessLevel, branchId, departmentId, email: `${id}@soleil-roofing.example` },
   name: `${id.charAt(0).toUpperCase()}${id.slice(1)}`,
-  email: `${id}@soleil-roofing.example`,
-  plan,
-  branchId: null,
-  departmentId: null,
-  ...access,
 });
+
+const LYON = {
+  ...{ id: 'lyon', name: 'Lyon' },
+  departments: [
+    { id: 'lyon-repairs', name: 'Repairs' },
+    { id: 'lyon-new', name: 'New roofs' },
+  ],
+};
+const LILLE = { id: 'lille', name: 'Lille', departments: [{ id: 'lille-solar', name: 'Solar' }] };
+
+/** The automations are hers, so that her console lists them. */
+export const DEMO_USER = 'ada';
 
 export const DEMO_ORGANISATION: Organisation = {
   companies: [
     {
-      id: 'soleil',
-      name: 'Soleil Roofing',
-      branches: [
-        {
-          id: 'lyon',
-          name: 'Lyon',
-          departments: [
-            { id: 'lyon-repairs', name: 'Repairs' },
-            { id: 'lyon-new', name: 'New roofs' },
-          ],
-        },
-        { id: 'lille', name: 'Lille', departments: [{ id: 'lille-solar', name: 'Solar' }] },
-      ],
+      ...{ id: 'soleil', name: 'Soleil Roofing', branches: [LYON, LILLE] },
       users: [
-        user('ada', 'PROFESSIONAL', { accessLevel: 'COMPANY' }),
-        user('ben', 'PROFESSIONAL', { accessLevel: 'BRANCH', branchId: 'lyon' }),
-        user('cleo', 'PROFESSIONAL', {
-          accessLevel: 'DEPARTMENT',
-          branchId: 'lyon',
-          departmentId: 'lyon-repairs',
-        }),
-        user('dan', 'STARTER', { accessLevel: 'COMPANY' }),
+        user(DEMO_USER, 'PROFESSIONAL', 'COMPANY'),
+        user('ben', 'PROFESSIONAL', 'BRANCH', 'lyon'),
+        user('cleo', 'PROFESSIONAL', 'DEPARTMENT', 'lyon', 'lyon-repairs'),
+        user('dan', 'STARTER', 'COMPANY'),
       ],
     },
   ],
@@ -49,7 +42,7 @@ export const DEMO_ORGANISATION: Organisation = {
 
 /** The users for whom the demo has a token, and what a poll returns. Zoe's token is valid, but the user does not exist. */
 export const DEMO_TOKENS = [
-  { userId: 'ada', shows: 'all leads of the company' },
+  { userId: DEMO_USER, shows: 'all leads of the company' },
   { userId: 'ben', shows: 'the branch Lyon' },
   { userId: 'cleo', shows: 'Repairs in Lyon' },
   { userId: 'dan', shows: '403: not on the Professional plan' },
@@ -83,19 +76,11 @@ const pick = <T>(list: NonEmpty<T>): T => list[randomBelow(list.length)] ?? list
 
 export const makeStatus = (): string => pick(STATUSES);
 
-/** What the web form of the company sends. */
-export function makeFormBody(): Record<string, unknown> {
-  const { fields, companyId: _, ...place } = makeLead(0);
-  const { firstName, lastName, email, phone1, address, postalCode } = fields;
-  const customFields = { source: 'website' };
-  return { ...place, firstName, lastName, email, phone1, address, postalCode, customFields };
+/** What the web form of the company sends, after somebody has renamed its field `email`. */
+export function makeRefusedBody(): Record<string, unknown> {
+  const { firstName, lastName, email, phone1, address, postalCode } = makeLead(0).fields;
+  return { firstName, lastName, mail: email, phone1, address, postalCode };
 }
-
-/** As after somebody has renamed a field of the form. */
-export const toRefusedBody = ({ email, ...body }: Record<string, unknown>): Record<string, unknown> => ({
-  ...body,
-  mail: email,
-});
 
 /** What the first page and the status page show. */
 export const DEMO_AUTOMATIONS = [

@@ -1,35 +1,36 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { NEW_LEADS_PATH } from '@leadtap/contract';
+import { HOOKS_PATH, LEADS_PATH, NEW_LEADS_PATH } from '@leadtap/contract';
 import type { Command } from 'commander';
-import type { TokenScope } from '../accounts/records.ts';
-import type { SigningKeys } from '../accounts/signing-keys.ts';
 import { TOKEN_SCOPES } from '../accounts/token-scopes.ts';
 import { type Config, describeDatabase, VARIABLES } from '../config.ts';
-import type { LeadInput } from '../leads/record.ts';
 import { toIso } from '../lib/clock.ts';
-import type { Running } from '../ops/lifecycle.ts';
 import { ListenError } from '../ops/listen.ts';
-import type { Store } from '../store/store.ts';
 import { issue } from './accounts/issued-tokens.ts';
 import { addCommand } from './command.ts';
 import { type CommandContext, loadConfig } from './context.ts';
-import {
-  type Automations,
-  continuePolling,
-  DemoClock,
-  playLastDay,
-  startReceiver,
-} from './demo-automations.ts';
-import { DEMO_AUTOMATIONS, DEMO_ORGANISATION, DEMO_TOKENS, makeLead, makeStatus } from './demo-data.ts';
+import { DEMO_AUTOMATIONS, DEMO_TOKENS, DEMO_USER, makeLead, makeRefusedBody } from './demo-data.ts';
+import { TOKEN_MS, writeHistory } from './demo-history.ts';
 import { Failure } from './exit.ts';
 import { asFailure } from './failure.ts';
 import { withInvocation } from './invocation.ts';
-import { addressRows, hasColours, type Style, styled, toReachable, write, writeJson } from './output.ts';
+import {
+  addressRows,
+  hasColours,
+  type Style,
+  styled,
+  toReachable,
+  write,
+  writeJson,
+  writeLine,
+} from './output.ts';
 import { loadServer } from './serve.ts';
 
 interface DemoFlags {
@@ -38,12 +39,10 @@ interface DemoFlags {
   readonly json?: true;
 }
 
-const DAY_MS = 86_400_000;
-/** So long that no page of the demo warns that a token expires. */
-const TOKEN_MS = 90 * DAY_MS;
-const HISTORY_LEADS = 20;
-/** The automations are hers, so that her console lists them. */
-const ADA = DEMO_TOKENS[0].userId;
+const HOLD_S = 50;
+const PAUSE_MS = 5000;
+const LOOK_MS = 10;
+const MAX_LOOKS = 300;
 
 export function registerDemo(program: Command, context: CommandContext): void {
   addCommand(program, context, {
@@ -60,15 +59,6 @@ export function registerDemo(program: Command, context: CommandContext): void {
   });
 }
 
-function makeFolder(): string {
-  try {
-    return mkdtempSync(join(tmpdir(), 'leadtap-demo-'));
-  } catch (error) {
-    const fix = 'Set TMPDIR to a folder that this user may write to.';
-    throw new Failure('unavailable', `no folder can be created in ${tmpdir()}`, fix).causedBy(error);
-  }
-}
-
 async function runDemo(context: CommandContext, flags: DemoFlags): Promise<void> {
   const operatorConfig = await loadConfig(context, flags);
   const folder = makeFolder();
@@ -79,9 +69,17 @@ async function runDemo(context: CommandContext, flags: DemoFlags): Promise<void>
   const config = demoConfig(operatorConfig, folder, receiver.origin);
   const isDefaultPort = !flags.port && config.port === Number(VARIABLES.port.default);
   try {
+    const history = await writeHistory(config, context.clock);
     const demo = await startDemo(config, context, isDefaultPort);
     try {
-      await show(demo, receiver.origin, context, flags.json ?? false);
+      const { headersOf, post } = clientOf(demo.baseUrl);
+      const hook = { url: `${receiver.origin}/zapier`, name: 'Zapier', send: 'lead' };
+      const since = toIso(history.since);
+      const added = await post(HOOKS_PATH, await demo.issueFor('Zapier'), { ...hook, since });
+      await post(LEADS_PATH, history.formToken, makeRefusedBody());
+      await untilSent(demo, String(added['id']));
+      await show(demo, context, flags.json ?? false);
+      await goOn(demo, context, headersOf(history.n8nToken), flags.json ?? false);
     } finally {
       await demo.running.stop();
     }
@@ -92,6 +90,29 @@ async function runDemo(context: CommandContext, flags: DemoFlags): Promise<void>
     process.off('exit', removeFolder);
     removeFolder();
   }
+}
+
+function makeFolder(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), 'leadtap-demo-'));
+  } catch (error) {
+    const fix = 'Set TMPDIR to a folder that this user may write to.';
+    throw new Failure('unavailable', `no folder can be created in ${tmpdir()}`, fix).causedBy(error);
+  }
+}
+
+/** What the webhook of the demo sends to: it accepts everything. Its origin is allowed, and no other one of this machine. */
+async function startReceiver() {
+  const server = createServer((request, response) => {
+    request.resume().once('end', () => response.writeHead(200).end());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const close = () => {
+    server.close();
+    server.closeAllConnections();
+  };
+  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
 }
 
 /** The operator's address, with a database and a key of the demo, and all that its pages show switched on. */
@@ -111,119 +132,87 @@ const demoConfig = (config: Config, folder: string, receiver: string): Config =>
   logLevel: config.logLevel === 'info' ? 'warn' : config.logLevel,
 });
 
-interface Demo {
-  readonly running: Running;
-  readonly baseUrl: string;
-  readonly config: Config;
-  readonly clock: DemoClock;
-  readonly service: Automations['service'];
-  readonly keys: SigningKeys;
-  readonly notes: readonly string[];
-}
+type Demo = Awaited<ReturnType<typeof startDemo>>;
 
 /** If the default port is in use, the demo takes any free port, so that a first try does not fail. */
-async function startDemo(config: Config, context: CommandContext, isDefaultPort: boolean): Promise<Demo> {
+async function startDemo(config: Config, context: CommandContext, isDefaultPort: boolean) {
   const { compose, start, makeLogger } = await loadServer();
-  const logger = makeLogger(config.logLevel, context.stderr);
-  const clock = new DemoClock(context.clock);
-  const { keys, ...service } = await compose(config, logger, {
-    clock: clock.now,
-    invocation: context.invocation,
-  });
-  try {
-    const running = await start(service, config);
-    const baseUrl = toReachable(`${running.url}${config.basePath}`);
-    return { running, baseUrl, config, service, keys, clock, notes: [] };
-  } catch (error) {
-    if (!(error instanceof ListenError) || !isDefaultPort) throw error;
-    const demo = await startDemo({ ...config, port: 0 }, context, false);
-    return { ...demo, notes: [`Port ${config.port} is in use, so the demo uses another port.`] };
-  }
-}
-
-interface DemoFacts {
-  readonly baseUrl: string;
-  /** Opens the console with a token of Ada that may also send leads. Absent if the console is switched off. */
-  readonly consoleUrl?: string;
-  readonly metricsUrl: string | undefined;
-  readonly statusUrl: string | undefined;
-  /** Other processes may open it, too. */
-  readonly databaseUrl: string;
-  readonly callers: readonly { readonly userId: string; readonly shows: string; readonly token: string }[];
-  readonly automations: typeof DEMO_AUTOMATIONS;
-  readonly notes: readonly string[];
-}
-
-async function show(
-  { service, keys, baseUrl, notes, running, clock, config }: Demo,
-  receiver: string,
-  context: CommandContext,
-  json: boolean,
-): Promise<void> {
-  const { store } = service;
-  const { stdout, signal } = context;
-  await store.applyOrganisation(DEMO_ORGANISATION);
-  await addHistory(store, clock.now());
-  const issueFor = async (userId: string, name: string, scopes?: readonly TokenScope[]) => {
-    // A short id, so that all that the demo prints fits on a terminal.
-    const tokenId = randomUUID().slice(0, 8);
-    const request = { userId, name, tokenId, lifetimeMs: TOKEN_MS, ...(scopes && { scopes }) };
-    return (await issue({ store, keys, now: clock.now() }, request)).token;
+  const { clock, invocation, stderr } = context;
+  const composed = (to: Config) => compose(to, makeLogger(to.logLevel, stderr), { clock, invocation });
+  const serve = async (to: Config, notes: readonly string[]) => {
+    const { keys, ...service } = await composed(to);
+    const running = await start(service, to);
+    const baseUrl = toReachable(`${running.url}${to.basePath}`);
+    const issueFor = async (name: string, userId: string = DEMO_USER, scopes?: typeof TOKEN_SCOPES) => {
+      // A short id, so that all that the demo prints fits on a terminal.
+      const tokenId = randomUUID().slice(0, 8);
+      const request = { userId, name, tokenId, lifetimeMs: TOKEN_MS, ...(scopes && { scopes }) };
+      return (await issue({ store: service.store, keys, now: clock() }, request)).token;
+    };
+    return { running, baseUrl, config: to, service, issueFor, notes };
   };
-  const poll = await playLastDay({
-    ...{ baseUrl, receiver, clock, service },
-    issue: (name, scopes) => issueFor(ADA, name, scopes),
+  return serve(config, []).catch((error: unknown) => {
+    if (!(error instanceof ListenError) || !isDefaultPort) throw error;
+    return serve({ ...config, port: 0 }, [`Port ${config.port} is in use, so the demo uses another port.`]);
   });
+}
+
+function clientOf(baseUrl: string) {
+  const headersOf = (token: string) => ({ authorization: `Bearer ${token}` });
+  const post = async (path: string, token: string, body: object) => {
+    const headers = { ...headersOf(token), 'content-type': 'application/json' };
+    const response = await fetch(`${baseUrl}${path}`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+    });
+    return (await response.json()) as Readonly<Record<string, unknown>>;
+  };
+  return { headersOf, post };
+}
+
+/** Its webhook has accepted the leads of the last day. On a slow machine, the pages show that it is late. */
+async function untilSent({ service: { store, connections } }: Demo, hookId: string): Promise<void> {
+  const { latestStamp } = await store.status();
+  for (let tries = 0; tries < MAX_LOOKS; tries += 1) {
+    const hook = await store.hooks.find(hookId);
+    if (!hook || hook.announcedThrough >= latestStamp) break;
+    await sleep(LOOK_MS);
+  }
+  await connections.flush();
+}
+
+async function show(demo: Demo, context: CommandContext, json: boolean): Promise<void> {
+  const { baseUrl, config, running, issueFor, notes } = demo;
   const callers = await Promise.all(
     DEMO_TOKENS.map(async (caller) => ({
       ...caller,
-      token: await issueFor(caller.userId, `demo, ${caller.userId}`),
+      token: await issueFor(`demo, ${caller.userId}`, caller.userId),
     })),
   );
+  // Browsers do not send the part after `#`, and the console removes it from the address.
+  const consoleUrl = config.console
+    ? `${baseUrl}/#token=${await issueFor('console', DEMO_USER, TOKEN_SCOPES)}`
+    : undefined;
   const { metricsUrl, statusUrl } = running;
-  const facts: DemoFacts = {
-    baseUrl,
-    // Browsers do not send the part after `#`, and the console removes it from the address.
-    ...(config.console && {
-      consoleUrl: `${baseUrl}/#token=${await issueFor(ADA, 'console', TOKEN_SCOPES)}`,
-    }),
-    metricsUrl,
-    statusUrl,
-    databaseUrl: `sqlite:${describeDatabase(config.database)}`,
-    callers,
-    automations: DEMO_AUTOMATIONS,
-    notes,
-  };
-  await (json
-    ? writeJson(stdout, facts)
-    : write(stdout, withInvocation(demoScreen(facts, context), context)));
-  const ended = new AbortController();
-  void continuePolling(poll, AbortSignal.any([signal, ended.signal]));
-  try {
-    while (!signal.aborted) {
-      const lead = makeLead(clock.now());
-      await store.writeLeads([lead]);
-      // At a terminal the address of the console stays the last line.
-      if (!json && !stdout.isTTY) await write(stdout, leadLine(lead, clock.now()));
-      await sleep(3000 + Math.random() * 5000, undefined, { signal }).catch(() => undefined);
-    }
-  } finally {
-    ended.abort();
-  }
+  // Other processes may open it, too.
+  const databaseUrl = `sqlite:${describeDatabase(config.database)}`;
+  const facts = { baseUrl, consoleUrl, metricsUrl, statusUrl, databaseUrl, callers, notes };
+  if (json) return writeJson(context.stdout, { ...facts, automations: DEMO_AUTOMATIONS });
+  await write(context.stdout, withInvocation(demoScreen(facts, context), context));
 }
 
-/** Leads of the five days before, so that the first poll returns some. */
-async function addHistory(store: Store, now: number): Promise<void> {
-  const leads = Array.from({ length: HISTORY_LEADS }, () => {
-    const createdAt = now - Math.floor(Math.random() * 5 * DAY_MS);
-    return { ...makeLead(createdAt), statusValue: makeStatus(), createdAt };
-  });
-  await store.writeLeads(leads, { historical: true });
+interface DemoFacts extends Pick<Demo, 'baseUrl' | 'notes'> {
+  /** Absent if the console is switched off. */
+  readonly consoleUrl: string | undefined;
+  readonly statusUrl: string | undefined;
+  readonly databaseUrl: string;
+  readonly callers: readonly { readonly userId: string; readonly token: string }[];
 }
 
 /** It fits on a terminal of 80 × 24, and its last line is the address to open. */
-function demoScreen(facts: DemoFacts, context: CommandContext): string {
-  const isColoured = hasColours(context.stdout, context.env);
+function demoScreen(facts: DemoFacts, { stdout, env }: CommandContext): string {
+  const isColoured = hasColours(stdout, env);
   const paint = (style: Style, text: string) => (isColoured ? styled(style, text) : text);
   const endpoint = `${facts.baseUrl}${NEW_LEADS_PATH}`;
   const rows = [
@@ -233,7 +222,6 @@ function demoScreen(facts: DemoFacts, context: CommandContext): string {
     ['Commands', `LEADTAP_DATABASE_URL=${facts.databaseUrl}`],
   ] as const;
   const [ada, ...others] = facts.callers;
-  const names = others.map(({ userId }) => userId).join(', ');
   return [
     `${paint('bold', 'Leadtap demo')}: leads of a made-up company. Ctrl+C stops it and deletes its data.`,
     '',
@@ -243,7 +231,7 @@ function demoScreen(facts: DemoFacts, context: CommandContext): string {
     'Three leads of the user ada, to paste into another terminal:',
     `curl -s -H 'Authorization: Bearer ${ada?.token}' '${endpoint}?limit=3'`,
     '',
-    `Other users, with tokens in \`leadtap demo --json\`: ${names}`,
+    `Other users, with tokens in \`leadtap demo --json\`: ${others.map(({ userId }) => userId).join(', ')}`,
     '',
     '4 automations: n8n and Zapier are well, Make stopped an hour ago, and a request',
     `of Web form was refused. The ${facts.consoleUrl ? 'first' : 'status'} page says what to do about both.`,
@@ -254,8 +242,30 @@ function demoScreen(facts: DemoFacts, context: CommandContext): string {
   ].join('\n');
 }
 
-function leadLine(lead: LeadInput, createdAt: number): string {
-  const place = [lead.branchId ?? 'no branch', lead.departmentId].filter(Boolean).join(' / ');
-  const name = `${lead.fields.firstName ?? ''} ${lead.fields.lastName ?? ''}`;
-  return `  ${toIso(createdAt)}  ${name.padEnd(20)} ${place}\n`;
+/** Leads arrive and n8n polls, until the demo is stopped. A poll that is held then is answered when the service stops. */
+async function goOn(
+  { service, baseUrl }: Demo,
+  { clock, signal, stdout }: CommandContext,
+  headers: object,
+  json: boolean,
+): Promise<void> {
+  const pause = (ms: number) => sleep(ms, undefined, { signal }).catch(() => undefined);
+  const poll = async () => {
+    let url = `${baseUrl}${NEW_LEADS_PATH}?since=${toIso((await service.store.status()).latestStamp)}`;
+    while (!signal.aborted) {
+      const response = await fetch(url, { headers: { ...headers, prefer: `wait=${HOLD_S}` } });
+      await response.arrayBuffer();
+      url = /^<([^>]+)>/.exec(response.headers.get('link') ?? '')?.[1] ?? url;
+      await pause(PAUSE_MS);
+    }
+  };
+  void poll().catch(() => undefined);
+  while (!signal.aborted) {
+    const lead = makeLead(clock());
+    await service.store.writeLeads([lead]);
+    // At a terminal the address of the console stays the last line.
+    const { firstName, lastName } = lead.fields;
+    if (!json && !stdout.isTTY) await writeLine(stdout, `  ${toIso(clock())}  ${firstName} ${lastName}`);
+    await pause(3000 + Math.random() * 5000);
+  }
 }
