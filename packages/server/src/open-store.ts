@@ -13,14 +13,7 @@ import { LONG_TIMEOUTS } from './store/postgres/timeouts.ts';
 import { readBackupTime, writeBackupTime } from './store/sqlite/backup-record.ts';
 import { sqliteHint } from './store/sqlite/hints.ts';
 import { inspectSqlite, migrateSqlite, openSqliteStore, type StoreLog } from './store/sqlite/store.ts';
-import type {
-  BackupOptions,
-  BackupReport,
-  Inspection,
-  MigrationReport,
-  SchemaOptions,
-  Store,
-} from './store/store.ts';
+import type { BackupReport, Inspection, MigrationReport, SchemaOptions, Store } from './store/store.ts';
 import type { MoveSource, MoveTarget } from './store/transfer/port.ts';
 
 export interface OpenStoreOptions extends Omit<SchemaOptions, 'migrate'> {
@@ -70,7 +63,7 @@ export interface Engine {
   /** The database is on a server, so instances on several machines can use it. The URL may contain a password. */
   readonly server?: { readonly url: string };
   /** Copies the database to a new file while it is in use. Absent: the engine has its own tool. */
-  backup?(target: string, options: BackupOptions): Promise<BackupReport>;
+  backup?(target: string, signal: AbortSignal): Promise<BackupReport>;
   /** Of `backup`, for the status page. */
   readonly backupTimes?: BackupTimes;
   /** Absent: the database cannot be moved to another engine. */
@@ -108,9 +101,9 @@ const sqliteEngine = ({ file }: SqliteDatabase): Engine => ({
     ],
   },
   file,
-  backup: async (target, options) => {
+  backup: async (target, signal) => {
     const { backupSqlite } = await import('./store/sqlite/backup.ts');
-    return backupSqlite(file, target, options);
+    return backupSqlite(file, target, signal);
   },
   backupTimes: {
     readLast: () => readBackupTime(file),

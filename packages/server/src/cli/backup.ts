@@ -1,17 +1,16 @@
 import { mkdir, readdir, realpath, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { describeDatabase } from '../config.ts';
 import { toIso } from '../lib/clock.ts';
 import { messageOf, systemCode } from '../lib/system-error.ts';
 import { type Engine, engineOf } from '../open-store.ts';
 import { BackupTargetError, SchemaVersionError } from '../sql/errors.ts';
-import { addCommand } from './command.ts';
+import { addCommand, parseNumber } from './command.ts';
 import { type CommandContext, loadConfig } from './context.ts';
 import { exitCodeOf, Failure } from './exit.ts';
 import { asFailure } from './failure.ts';
 import { writeJson, writeLine } from './output.ts';
-import { ProgressBar } from './progress-bar.ts';
 
 export function registerBackup(program: Command, context: CommandContext): void {
   addCommand(program, context, {
@@ -21,7 +20,7 @@ export function registerBackup(program: Command, context: CommandContext): void 
     options: {
       '--keep <number>': {
         text: 'write a file with the time in its name into a folder, and keep so many of them',
-        parse: parseKeep,
+        parse: parseNumber(1, 999_999),
       },
       '--json': 'print { file, bytes }; with --keep, also { deleted }: the files that were deleted',
     },
@@ -53,11 +52,6 @@ async function recordBackup({ backupTimes }: Engine, at: number, { stderr }: Com
   } catch (error) {
     await writeLine(stderr, `The status page will not show this backup: ${messageOf(error)}`);
   }
-}
-
-function parseKeep(text: string): number {
-  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('Write a number from 1.');
-  return Number(text);
 }
 
 /** No colons: Windows and scp do not accept them. Sorted by name, they are sorted by time. */
@@ -111,7 +105,6 @@ async function backup(context: CommandContext, { keep, json }: BackupFlags, file
   const name = keptName(startedAt);
   const target = keep === undefined ? given : join(given, name);
   const engine = engineOf(database);
-  const progress = new ProgressBar(stderr, clock, 'MiB copied');
   try {
     const state = await engine.inspect(clock, signal);
     if (!state.exists) throw new SchemaVersionError(0, state.expectedVersion);
@@ -122,12 +115,7 @@ async function backup(context: CommandContext, { keep, json }: BackupFlags, file
         'Run pg_dump --format=custom --schema=leadtap --file=FILE DATABASE_URL, with the login that owns the schema.',
       );
     if (keep !== undefined) await makeFolder(given, engine.file);
-    const { bytes } = await engine.backup(target, {
-      signal,
-      onProgress: (done, total) =>
-        progress.update({ count: done / MIB, share: total > 0 ? Math.min(done / total, 1) : 1 }),
-    });
-    progress.clear();
+    const { bytes } = await engine.backup(target, signal);
     await recordBackup(engine, startedAt, context);
     if (!json) await writeLine(stdout, `${target} has ${(bytes / MIB).toFixed(1)} MiB`);
     const deleted = keep === undefined ? undefined : await deleteOlder(given, name, keep);
@@ -137,7 +125,6 @@ async function backup(context: CommandContext, { keep, json }: BackupFlags, file
     if ('file' in signingKey && (keep === undefined || stderr.isTTY))
       await writeLine(stderr, `Copy the signing key as well, to another place: ${signingKey.file}`);
   } catch (error) {
-    progress.clear();
     if (signal.aborted) throw exitCodeOf(signal);
     if (error instanceof BackupTargetError)
       throw new Failure(

@@ -76,6 +76,16 @@ export const parseDuration =
     throw new InvalidArgumentError(hint);
   };
 
+/** Reads a whole number. */
+export const parseNumber =
+  (min: number, max = Number.MAX_SAFE_INTEGER) =>
+  (text: string): number => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : -1;
+    if (value >= min && value <= max) return value;
+    const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
+    throw new InvalidArgumentError(`Give a whole number ${range}.`);
+  };
+
 export function parseTimeZone(text: string): string {
   const timeZone = findTimeZone(text);
   if (timeZone !== undefined) return timeZone;

@@ -7,7 +7,7 @@ import {
   type OutConnection,
   UNASSIGNED_ID,
 } from '@leadtap/contract';
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { acceptedKeysOf, loadSigningKeys } from '../accounts/signing-keys.ts';
 import { type Config, hookHostsOf } from '../config.ts';
 import { markHandled } from '../connections/endpoint.ts';
@@ -23,10 +23,10 @@ import type { Connection } from '../connections/store.ts';
 import { createStopCheck } from '../hooks/url.ts';
 import type { StoredLead } from '../leads/record.ts';
 import { escapeJson, printable, quote } from '../lib/escape.ts';
-import { formatDuration } from '../lib/formats.ts';
+import { formatDuration, plural } from '../lib/formats.ts';
 import type { Store } from '../store/store.ts';
 import { findCompany } from './accounts/organisation.ts';
-import { addCommand, parseDuration } from './command.ts';
+import { addCommand, parseDuration, parseNumber } from './command.ts';
 import { type CommandContext, withStore } from './context.ts';
 import { EXIT_CODES, ExitCode, exitCodeOf, Failure } from './exit.ts';
 import { withInvocation } from './invocation.ts';
@@ -85,7 +85,7 @@ age, until it is sent, accepted, deleted or marked as handled. What was recorded
     options: {
       '--limit <n>': {
         text: `at most n entries, up to ${MAX_LIMIT}`,
-        parse: parseLimit,
+        parse: parseNumber(1, MAX_LIMIT),
         default: [DEFAULT_LIMIT, String(DEFAULT_LIMIT)],
       },
       '--follow': 'then print new entries as they come, until Ctrl+C',
@@ -130,7 +130,7 @@ age, until it is sent, accepted, deleted or marked as handled. What was recorded
             `${quote(shown)} polls: leads can be sent to webhooks only`,
             'Give the name of a webhook, or add one with `leadtap hooks add`.',
           );
-        return `${count} ${count === 1 ? 'lead waits' : 'leads wait'} for ${printable(shown)} now.`;
+        return `${plural(count, 'lead waits', 'leads wait')} for ${printable(shown)} now.`;
       });
     },
   });
@@ -284,12 +284,13 @@ const toRow = (
 const withConnection = (
   context: CommandContext,
   name: string,
-  work: (store: Store, connection: Connection, sources: ReportSources) => Promise<string>,
+  work: (store: Store, connection: Connection, sources: ReportSources) => Promise<string | undefined>,
 ): Promise<void> =>
   withStore(context, async (store, config) => {
     const sources = await reportSourcesOf(store, config, context);
     const { connection } = (await findRow(sources, name)).facts;
-    await writeLine(context.stdout, await work(store, connection, sources));
+    const done = await work(store, connection, sources);
+    if (done !== undefined) await writeLine(context.stdout, done);
   });
 
 export async function findRow(sources: ReportSources, wanted: string): Promise<JudgedRow> {
@@ -317,32 +318,29 @@ export async function findRow(sources: ReportSources, wanted: string): Promise<J
   );
 }
 
-const handle = (context: CommandContext, { company }: { company?: string }, name: string): Promise<void> =>
-  withStore(context, async (store, config) => {
-    if (name === UNASSIGNED_ID) {
-      const companies = (await store.connections.listUnassigned(company)).map(({ companyId }) => companyId);
-      const [only] = companies;
-      if (only === undefined) throw new Failure('not-found', 'no lead is unassigned');
-      if (companies.length > 1)
-        throw new Failure(
-          'usage',
-          'say of which company',
-          `Give --company: ${companies.slice(0, MAX_NAMED).join(', ')}`,
-        );
-      await store.connections.handleUnassigned(only);
-      return writeLine(context.stdout, `The unassigned leads of ${printable(only)} are marked as handled.`);
-    }
-    if (name === DOOR_ID) {
-      await store.connections.handleDoor();
-      return writeLine(context.stdout, 'The requests with unknown tokens are marked as handled.');
-    }
-    const sources = await reportSourcesOf(store, config, context);
-    const { connection } = (await findRow(sources, name)).facts;
-    await markHandled(sources, connection.id, BY);
-    return writeLine(
-      context.stdout,
-      `What ${printable(connection.name)} missed, owes or lost is marked as handled.`,
-    );
+async function handle(
+  context: CommandContext,
+  { company }: { readonly company?: string },
+  name: string,
+): Promise<void> {
+  if (name === UNASSIGNED_ID) return handleUnassigned(context, company);
+  if (name !== DOOR_ID)
+    return withConnection(context, name, async (_store, { id, name: shown }, sources) => {
+      await markHandled(sources, id, BY);
+      return `What ${printable(shown)} missed, owes or lost is marked as handled.`;
+    });
+  await withStore(context, async ({ connections }) => connections.handleDoor());
+  await writeLine(context.stdout, 'The requests with unknown tokens are marked as handled.');
+}
+
+const handleUnassigned = (context: CommandContext, company: string | undefined): Promise<void> =>
+  withStore(context, async ({ connections }) => {
+    const [only, ...others] = (await connections.listUnassigned(company)).map(({ companyId }) => companyId);
+    if (only === undefined) throw new Failure('not-found', 'no lead is unassigned');
+    const fix = `Give --company: ${[only, ...others].slice(0, MAX_NAMED).join(', ')}`;
+    if (others.length > 0) throw new Failure('usage', 'say of which company', fix);
+    await connections.handleUnassigned(only);
+    await writeLine(context.stdout, `The unassigned leads of ${printable(only)} are marked as handled.`);
   });
 
 interface LogOptions {
@@ -351,45 +349,36 @@ interface LogOptions {
   readonly json?: true;
 }
 
-function parseLimit(text: string): number {
-  const limit = /^\d{1,3}$/.test(text) ? Number(text) : 0;
-  if (limit >= 1 && limit <= MAX_LIMIT) return limit;
-  throw new InvalidArgumentError(`Give a whole number from 1 to ${MAX_LIMIT}.`);
-}
-
 const printLog = (
   context: CommandContext,
   { limit, follow, json }: LogOptions,
   name: string,
 ): Promise<void> =>
-  withStore(context, async (store, config) => {
+  withConnection(context, name, async (store, connection) => {
     const { clock, signal, stdout, stderr } = context;
-    const sources = await reportSourcesOf(store, config, context);
-    const { connection } = (await findRow(sources, name)).facts;
-    const { companyId } = connection;
-    const read = async (count: number): Promise<LogEntry[]> => {
-      const entries = await store.connections.readLog(connection.id, {
-        ...{ before: undefined, limit: count, scope: { level: ANY_PLACE, companyId } },
-      });
+    const scope = { level: ANY_PLACE, companyId: connection.companyId } as const;
+    const read = async (limit: number): Promise<LogEntry[]> => {
+      const entries = await store.connections.readLog(connection.id, { before: undefined, limit, scope });
       return entries.map((entry) => toLogEntry(entry, connection, clock())).reverse();
     };
-    if (!follow) {
-      const log = await read(limit);
-      if (json) return writeJsonArray(stdout, [log]);
-      for (const entry of log) await writeLine(stdout, formatEntry(entry, context));
-      if (log.length === 0) await writeLine(stderr, 'The log has no entry.');
-      const fix = log.at(-1)?.fix;
-      return fix ? writeLine(stderr, withInvocation(fix, context)) : undefined;
-    }
-    let seen: ReadonlySet<string> | undefined;
-    for (;;) {
-      const log = await read(MAX_LIMIT);
-      const added = seen === undefined ? log.slice(-limit) : log.filter(({ firstAt }) => !seen?.has(firstAt));
-      for (const entry of added)
+    const first = await read(limit);
+    const print = async (entries: readonly LogEntry[]): Promise<void> => {
+      for (const entry of entries)
         await writeLine(stdout, json ? escapeJson(JSON.stringify(entry)) : formatEntry(entry, context));
-      seen = new Set(log.map(({ firstAt }) => firstAt));
+    };
+    if (json && !follow) await writeJsonArray(stdout, [first]);
+    else await print(first);
+    if (!follow) {
+      const advice = first.length === 0 ? 'The log has no entry.' : first.at(-1)?.fix;
+      if (advice && !json) await writeLine(stderr, withInvocation(advice, context));
+      return undefined;
+    }
+    for (let seen = first; ; ) {
       await sleep(FOLLOW_INTERVAL_MS, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) throw exitCodeOf(signal);
+      const log = await read(MAX_LIMIT);
+      await print(log.filter(({ firstAt }) => !seen.some((entry) => entry.firstAt === firstAt)));
+      seen = log;
     }
   });
 

@@ -11,6 +11,7 @@ import {
   serviceUrl,
 } from '../config.ts';
 import type { Clock } from '../lib/clock.ts';
+import { plural } from '../lib/formats.ts';
 import { systemCode } from '../lib/system-error.ts';
 import { COMMAND_TIMEOUTS, openStore, type StoreTimeouts } from '../open-store.ts';
 import type { MigrationReport, Store } from '../store/store.ts';
@@ -78,7 +79,7 @@ export async function loadConfig(context: CommandContext, flags?: ConfigFlags): 
     return parseConfig({ env, dotenv, flags, cwd });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    const count = error.problems.length === 1 ? 'a problem' : `${error.problems.length} problems`;
+    const count = plural(error.problems.length, 'problem');
     const problems = error.problems.map(describeProblem);
     throw new Failure('configuration', `the configuration has ${count}`, ...problems);
   }

@@ -1,6 +1,7 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { escapeJson, printable } from '../lib/escape.ts';
+import { plural } from '../lib/formats.ts';
 
 /** A stream that may be a terminal. */
 export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number };
@@ -35,7 +36,7 @@ export async function writeJsonArray<Item extends object>(
   await writeLine(stream, separator.startsWith('[') ? '[]' : '\n]');
 }
 
-export const formatLeadCount = (count: number): string => (count === 1 ? '1 lead' : `${count} leads`);
+export const formatLeadCount = (count: number): string => plural(count, 'lead');
 
 type Row = readonly (string | null)[];
 

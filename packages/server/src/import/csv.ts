@@ -3,6 +3,7 @@ import { isAscii } from 'node:buffer';
 import { unescapeFormula } from '@leadtap/contract';
 import { InvalidValue } from '../leads/field-readers.ts';
 import { objectFromTexts, parseLead, withCompany } from '../leads/parse-lead.ts';
+import { plural } from '../lib/formats.ts';
 import { BAD_HEADER, fieldsOfColumns } from './csv-header.ts';
 import { type CsvRow, CsvRows } from './csv-rows.ts';
 import { LineDecoder } from './encoding.ts';
@@ -86,7 +87,7 @@ function wrongCount(cells: number, columns: number, separator: Separator): strin
     cells > columns
       ? `put cells with a ${SEPARATOR_NAMES[separator]} in quotes`
       : 'add the missing cells, or delete the line if it is the footer of a report';
-  return `has ${cells === 1 ? '1 cell' : `${cells} cells`}, but the header has ${columns}; ${fix}`;
+  return `has ${plural(cells, 'cell')}, but the header has ${columns}; ${fix}`;
 }
 
 /** Undefined if all cells are empty. */

@@ -115,11 +115,7 @@ export function createRemoval(
       const statement = companyId === undefined ? SCAN_ALL : SCAN_COMPANY;
       const rows = await read(() => query<RemovableLead>(statement, values), NO_TIMEOUT);
       const last = rows.length === LEADS_PER_SCAN ? rows.at(-1) : undefined;
-      return {
-        leads: rows.filter(createMatcher(contact)),
-        scanned: rows.length,
-        last,
-      };
+      return { leads: rows.filter(createMatcher(contact)), last };
     },
 
     /** Under the locks of the companies: no writer can add one of the ids between the two statements. */

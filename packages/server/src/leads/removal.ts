@@ -26,8 +26,6 @@ export interface Contact {
 
 export interface ScanResult {
   readonly leads: readonly RemovableLead[];
-  /** How many leads were compared. */
-  readonly scanned: number;
   /** The last lead that was compared. Undefined at the end of the table. */
   readonly last: LeadKey | undefined;
 }

@@ -15,7 +15,7 @@ export function formatDuration(seconds: number): string {
   for (const unit of UNITS) {
     const count = Math.floor(rest / unit.seconds);
     rest -= count * unit.seconds;
-    if (count > 0) parts.push(`${count} ${count === 1 ? unit.name : unit.plural}`);
+    if (count > 0) parts.push(plural(count, unit.name, unit.plural));
   }
   return parts.slice(0, 2).join(' ') || '0 s';
 }
@@ -27,3 +27,7 @@ export function formatBytes(bytes: number): string {
   const value = bytes / 1024 ** exponent;
   return `${value < 10 && exponent > 0 ? value.toFixed(1) : Math.round(value)} ${BYTE_UNITS[exponent]}`;
 }
+
+/** `1 lead`, `2 leads`; `one` and `many` may go on: `token was`. */
+export const plural = (count: number, one: string, many = `${one}s`): string =>
+  `${count} ${count === 1 ? one : many}`;

@@ -58,12 +58,6 @@ export interface ServerFacts {
   readonly encoding: string;
 }
 
-export interface BackupOptions {
-  readonly signal: AbortSignal;
-  /** The total is an estimate: a copy has no free pages. */
-  readonly onProgress?: (bytes: number, totalBytes: number) => void;
-}
-
 export interface BackupReport {
   readonly bytes: number;
 }

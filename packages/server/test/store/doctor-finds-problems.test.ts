@@ -95,7 +95,7 @@ describe('the signing key', () => {
     const env = { LEADTAP_SIGNING_KEY: Buffer.alloc(32, 1).toString('base64') };
     expect(await finding(shell, 'signing key', { env })).toMatchObject({
       state: 'ok',
-      detail: 'one key in LEADTAP_SIGNING_KEY',
+      detail: '1 key in LEADTAP_SIGNING_KEY',
     });
   });
 

@@ -10,6 +10,7 @@ import type { StoredCompany, UserChanges } from '../../accounts/store.ts';
 import { MAX_REFUSED_LEADS } from '../../intake/store.ts';
 import { mayPoll } from '../../leads/access.ts';
 import { printable } from '../../lib/escape.ts';
+import { plural } from '../../lib/formats.ts';
 import { addCommand } from '../command.ts';
 import { HANDLED_OPTION, type HandledFlag } from '../confirm.ts';
 import { type CommandContext, withStore } from '../context.ts';
@@ -249,9 +250,8 @@ async function removeUser(context: CommandContext, flags: HandledFlag, id: strin
       refused: held.filter(({ userId }) => userId === id).length,
     };
   });
-  const tokens = count === 1 ? '1 token was' : `${count} tokens were`;
+  const tokens = plural(count, 'token was', 'tokens were');
   await writeLine(context.stdout, `User ${id} was removed, and ${tokens} revoked.`);
-  if (refused === 0) return;
-  const requests = refused === 1 ? '1 refused request was' : `${refused} refused requests were`;
-  await writeLine(context.stdout, `${requests} held: deleted with the user.`);
+  const requests = plural(refused, 'refused request was', 'refused requests were');
+  if (refused > 0) await writeLine(context.stdout, `${requests} held: deleted with the user.`);
 }

@@ -7,6 +7,7 @@ import { type ExternalTokens, probeJwks } from '../../accounts/external-tokens.t
 import { loadSigningKeys, SigningKeyError } from '../../accounts/signing-keys.ts';
 import { type Config, defaultKeyFile, describeDatabase, describeRedis } from '../../config.ts';
 import { toIso } from '../../lib/clock.ts';
+import { plural } from '../../lib/formats.ts';
 import { nearestExisting } from '../../lib/nearest-existing.ts';
 import { innermostCode, messageOf, reasonOf } from '../../lib/system-error.ts';
 import { type Address, probeAddresses } from '../../ops/listen.ts';
@@ -42,12 +43,10 @@ const SHARE_THE_KEY = [
   'Set LEADTAP_SIGNING_KEY from your secret store, or set LEADTAP_SIGNING_KEY_FILE to a file that all of them have.',
 ];
 
-const countKeys = (count: number): string => (count === 1 ? 'one key' : `${count} keys`);
-
 export async function checkSigningKey(config: Config, cwd: string, isShared: boolean): Promise<Finding> {
   const { signingKey, database } = config;
   if ('secrets' in signingKey)
-    return ok(KEY, `${countKeys(signingKey.secrets.length)} in LEADTAP_SIGNING_KEY`);
+    return ok(KEY, `${plural(signingKey.secrets.length, 'key')} in LEADTAP_SIGNING_KEY`);
   const { file } = signingKey;
   // If several instances share the database, a key that one machine created for itself is not enough.
   const isLocalKey = isShared && file === defaultKeyFile(database, cwd);
@@ -57,7 +56,7 @@ export async function checkSigningKey(config: Config, cwd: string, isShared: boo
     if (process.platform !== 'win32' && (mode & OTHERS_MAY_READ) !== 0)
       return failed(KEY, `other users of this machine may read ${file}`, `Run: chmod 600 ${file}`);
     if (isLocalKey) return warning(KEY, `only this machine has ${file}`, ...SHARE_THE_KEY);
-    return ok(KEY, `${countKeys(keys.length)} in ${file}`);
+    return ok(KEY, `${plural(keys.length, 'key')} in ${file}`);
   } catch (error) {
     if (!(error instanceof SigningKeyError)) return failed(KEY, reasonOf(error, file), `Check ${file}.`);
     if (error.reason === 'missing') return checkMissingKey(file, isLocalKey);
@@ -90,7 +89,7 @@ export async function checkIdentityProvider(external: ExternalTokens): Promise<F
         `${place} is fetched without encryption`,
         'Use https:. Without encryption, an attacker in the network can forge tokens.',
       );
-    return ok(check, `${countKeys(keys)} at ${place}`);
+    return ok(check, `${plural(keys, 'key')} at ${place}`);
   } catch (error) {
     return failed(check, reasonOf(error, place), 'Check LEADTAP_JWKS_URL and the connection to it.');
   }

@@ -1,6 +1,6 @@
 /** `leadtap leads import`. */
 import { IMPORT_FIELDS } from '@leadtap/contract';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Command } from 'commander';
 import type { Config } from '../../config.ts';
 import { type Sleep, systemSleep } from '../../import/batches.ts';
 import { DryRun } from '../../import/dry-run.ts';
@@ -12,7 +12,7 @@ import { findStatus } from '../../leads/placement.ts';
 import type { Store } from '../../store/store.ts';
 import { createUuid } from '../../store/uuids.ts';
 import { findCompanyOrOnlyOne } from '../accounts/organisation.ts';
-import { parseTimeZone } from '../command.ts';
+import { addCommand, parseNumber, parseTimeZone } from '../command.ts';
 import { isInteractive } from '../confirm.ts';
 import { type CommandContext, withStore } from '../context.ts';
 import { EXIT_CODES, ExitCode, exitCodeOf, Failure } from '../exit.ts';
@@ -70,51 +70,53 @@ export interface ImportFlags extends Omit<ReportOptions, 'localTimeZone'>, CsvFl
   readonly rejects?: string;
 }
 
-function parseWholeNumber(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('Give a whole number of at least 0.');
-  return Number(text);
-}
-
 export function registerLeadsImport(leads: Command, context: CommandContext): void {
-  leads
-    .command('import')
-    .description('add leads from a file, or update them')
-    .argument('<file>', 'NDJSON, JSON or CSV, also compressed (.gz), or - for standard input')
-    .addOption(
-      new Option('--format <format>', 'default: by the name of the file').choices(['ndjson', 'json', 'csv']),
-    )
-    .option('--company <id>', 'the company of leads that have no companyId')
-    .option('--separator <character>', 'of CSV: "," or ";" or tab; default: recognised', parseSeparator)
-    .option(
-      '--encoding <name>',
-      'utf-8, utf-16le, utf-16be or windows-1252; default: recognised',
-      parseEncoding,
-    )
-    .option(
-      '--map <column=field>',
-      'the field of a column of CSV; nothing after = ignores it; auto: by the names of the columns',
-      collectMap,
-    )
-    .option('--date-format <format>', 'of times that are not ISO 8601: DD.MM.YYYY HH:mm', collectDateFormat)
-    .option(
-      '--time-zone <name>',
-      'of times without an offset: Europe/Berlin; default: LEADTAP_TIME_ZONE, or UTC',
-      parseTimeZone,
-    )
-    .option('--historical', 'old leads: keep their createdAt, and do not deliver them as new')
-    .option('--allow-erased', 'also add leads that were erased, as new leads')
-    .option('--rejects <file>', 'write the lines that were rejected to a new file')
-    .option('--skip-lines <n>', 'continue an import: skip the first n lines', parseWholeNumber, 0)
-    .addOption(new Option('--dry-run', 'write nothing: count, check, and show who would get the leads'))
-    .option('--yes', 'do not ask before more than 1,000 new leads are imported')
-    .addOption(
-      new Option('--acknowledge', 'print "committed N" each time the lines up to N are saved').conflicts(
-        'dryRun',
-      ),
-    )
-    .option('--json', 'print the result as JSON')
-    .addHelpText('after', HELP)
-    .action((file: string, flags: ImportFlags) => importFile(file, flags, context));
+  addCommand(leads, context, {
+    name: 'import',
+    description: 'add leads from a file, or update them',
+    arguments: { '<file>': 'NDJSON, JSON or CSV, also compressed (.gz), or - for standard input' },
+    options: {
+      '--format <format>': { text: 'default: by the name of the file', choices: ['ndjson', 'json', 'csv'] },
+      '--company <id>': 'the company of leads that have no companyId',
+      '--separator <character>': {
+        text: 'of CSV: "," or ";" or tab; default: recognised',
+        parse: parseSeparator,
+      },
+      '--encoding <name>': {
+        text: 'utf-8, utf-16le, utf-16be or windows-1252; default: recognised',
+        parse: parseEncoding,
+      },
+      '--map <column=field>': {
+        text: 'the field of a column of CSV; nothing after = ignores it; auto: by the names of the columns',
+        parse: collectMap,
+      },
+      '--date-format <format>': {
+        text: 'of times that are not ISO 8601: DD.MM.YYYY HH:mm',
+        parse: collectDateFormat,
+      },
+      '--time-zone <name>': {
+        text: 'of times without an offset: Europe/Berlin; default: LEADTAP_TIME_ZONE, or UTC',
+        parse: parseTimeZone,
+      },
+      '--historical': 'old leads: keep their createdAt, and do not deliver them as new',
+      '--allow-erased': 'also add leads that were erased, as new leads',
+      '--rejects <file>': 'write the lines that were rejected to a new file',
+      '--skip-lines <n>': {
+        text: 'continue an import: skip the first n lines',
+        parse: parseNumber(0),
+        default: [0, '0'],
+      },
+      '--dry-run': 'write nothing: count, check, and show who would get the leads',
+      '--yes': 'do not ask before more than 1,000 new leads are imported',
+      '--acknowledge': {
+        text: 'print "committed N" each time the lines up to N are saved',
+        conflicts: 'dryRun',
+      },
+      '--json': 'print the result as JSON',
+    },
+    help: HELP,
+    run: (_context, flags: ImportFlags, file: string) => importFile(file, flags, context),
+  });
 }
 
 export async function importFile(

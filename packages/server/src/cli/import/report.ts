@@ -4,6 +4,7 @@ import type { ImportCounts, ImportObserver, ImportProgress } from '../../import/
 import type { FileFacts, InputLine } from '../../import/input-line.ts';
 import { describeTimes } from '../../import/time-hints.ts';
 import { formatIssue, type ValidationIssue } from '../../leads/parse-lead.ts';
+import { plural } from '../../lib/formats.ts';
 import type { CommandContext } from '../context.ts';
 import { withInvocation } from '../invocation.ts';
 import { writeLine } from '../output.ts';
@@ -97,15 +98,12 @@ export class ImportReport implements ImportObserver {
   async finish(): Promise<void> {
     await this.#printMessages();
     const hidden = this.#rejectedLines - this.#maxErrorsShown;
-    const lines = hidden === 1 ? '1 more line was rejected' : `${hidden} more lines were rejected`;
+    const lines = plural(hidden, 'more line was', 'more lines were');
     if (hidden > 0)
-      await this.#print(`${lines}. --dry-run shows all errors, --rejects FILE keeps the lines.`);
+      await this.#print(`${lines} rejected. --dry-run shows all errors, --rejects FILE keeps the lines.`);
     await this.#printTimeHint();
     const { emptyRows } = this.#facts;
-    if (emptyRows > 0)
-      await this.#print(
-        emptyRows === 1 ? '1 empty row was skipped.' : `${emptyRows} empty rows were skipped.`,
-      );
+    if (emptyRows > 0) await this.#print(`${plural(emptyRows, 'empty row was', 'empty rows were')} skipped.`);
     this.#bar.clear();
   }
 

@@ -18,7 +18,6 @@ import { type CommandContext, withStore } from '../context.ts';
 import { EXIT_CODES, ExitCode, exitCodeOf, Failure } from '../exit.ts';
 import { withInvocation } from '../invocation.ts';
 import { formatLeadCount, type Output, Table, writeJson, writeLine } from '../output.ts';
-import { ProgressBar } from '../progress-bar.ts';
 import { checkFound } from './find.ts';
 import { formatRefused, refusedPages } from './refused.ts';
 
@@ -227,20 +226,15 @@ async function scanLeads(
   removal: LeadRemoval,
   contact: Contact,
   companyId: string | undefined,
-  { stderr, clock, signal }: CommandContext,
+  { signal }: CommandContext,
 ): Promise<RemovableLead[]> {
-  const progress = new ProgressBar(stderr, clock, 'leads searched');
   const found: RemovableLead[] = [];
-  let count = 0;
   let last: Awaited<ReturnType<LeadRemoval['scan']>>['last'];
   do {
     const page = await removal.scan(contact, last, companyId);
     found.push(...page.leads);
-    count += page.scanned;
     last = page.last;
-    if (last !== undefined) progress.update({ count });
   } while (last !== undefined && !signal.aborted);
-  progress.clear();
   if (signal.aborted) throw exitCodeOf(signal);
   return found;
 }
@@ -261,15 +255,12 @@ const LEADS_PER_BATCH = 500;
 async function eraseLeads(
   removal: LeadRemoval,
   leads: readonly RemovableLead[],
-  { stderr, clock, signal }: CommandContext,
+  { stderr, signal }: CommandContext,
 ): Promise<number> {
-  const progress = new ProgressBar(stderr, clock, 'leads erased');
   let erased = 0;
   for (let start = 0; start < leads.length && !signal.aborted; start += LEADS_PER_BATCH) {
     erased += await removal.erase(leads.slice(start, start + LEADS_PER_BATCH));
-    progress.update({ count: erased, share: erased / leads.length });
   }
-  progress.clear();
   if (!signal.aborted) return erased;
   await writeLine(
     stderr,

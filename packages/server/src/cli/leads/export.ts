@@ -73,29 +73,25 @@ function formatOf({ format, json, output = '' }: ExportOptions): ExportFormat {
   return json ? 'json' : (format ?? byName ?? 'ndjson');
 }
 
-async function exportLeads(context: CommandContext, options: ExportOptions): Promise<void> {
-  await withStore(context, async (store, config) => {
+const exportLeads = (context: CommandContext, options: ExportOptions): Promise<void> =>
+  withStore(context, async (store, config) => {
     const { stdout, stderr, signal } = context;
-    const { owed } = options;
+    const { owed, output: file } = options;
     const sources = await reportSourcesOf(store, config, context);
     const owing = owed === undefined ? undefined : (await findRow(sources, owed)).facts.connection;
     let count = 0;
-    const countPage = (page: readonly StoredLead[]) => {
-      count += page.length;
-    };
-    const writeTo = (output: Output) =>
-      WRITERS[formatOf(options)](
-        output,
-        () => (owing ? owedPages(store, owing) : allLeads(store, options, signal)),
-        fieldsOf(options),
-        countPage,
-      );
-    if (options.output === undefined) await writeTo(stdout);
-    else await writeFile(options.output, context, writeTo);
-    const where = options.output === undefined ? '' : ` to ${options.output}`;
-    await writeLine(stderr, `${formatLeadCount(count)} exported${where}`);
+    async function* read(): Pages {
+      // CSV reads all leads twice.
+      count = 0;
+      for await (const page of owing ? owedPages(store, owing) : allLeads(store, options, signal)) {
+        yield page;
+        count += page.length;
+      }
+    }
+    const writeTo = (output: Output) => WRITERS[formatOf(options)](output, read, fieldsOf(options));
+    await (file === undefined ? writeTo(stdout) : writeFile(file, context, writeTo));
+    await writeLine(stderr, `${formatLeadCount(count)} exported${file === undefined ? '' : ` to ${file}`}`);
   });
-}
 
 /** The file is removed if not all of it could be written. Only its owner can read it, because it has personal data. */
 async function writeFile(
@@ -158,32 +154,17 @@ function toObject(
   );
 }
 
-type Writer = (
-  output: Output,
-  read: () => Pages,
-  fields: readonly ImportField[],
-  countPage: (page: readonly StoredLead[]) => void,
-) => Promise<void>;
+type Writer = (output: Output, read: () => Pages, fields: readonly ImportField[]) => Promise<void>;
 
 const WRITERS: Readonly<Record<ExportFormat, Writer>> = {
-  async ndjson(output, read, fields, countPage) {
-    for await (const page of read()) {
+  async ndjson(output, read, fields) {
+    for await (const page of read())
       await write(output, page.map((lead) => `${JSON.stringify(toObject(lead, fields))}\n`).join(''));
-      countPage(page);
-    }
   },
 
-  async json(output, read, fields, countPage) {
-    async function* counted(): Pages {
-      for await (const page of read()) {
-        countPage(page);
-        yield page;
-      }
-    }
-    await writeJsonArray(output, counted(), (lead) => toObject(lead, fields));
-  },
+  json: (output, read, fields) => writeJsonArray(output, read(), (lead) => toObject(lead, fields)),
 
-  async csv(output, read, fields, countPage) {
+  async csv(output, read, fields) {
     const customNames = await findCustomNames(read());
     const plain = fields.filter(({ name }) => name !== 'customFields');
     const header = [
@@ -204,7 +185,6 @@ const WRITERS: Readonly<Record<ExportFormat, Writer>> = {
         ]);
       });
       await write(output, rows.join(''));
-      countPage(page);
     }
   },
 };

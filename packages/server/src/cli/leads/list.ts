@@ -5,7 +5,7 @@ import { toIso } from '../../lib/clock.ts';
 import { quote } from '../../lib/escape.ts';
 import type { Store } from '../../store/store.ts';
 import { companiesOf, findCompany } from '../accounts/organisation.ts';
-import { addCommand } from '../command.ts';
+import { addCommand, parseNumber } from '../command.ts';
 import { type CommandContext, withStore } from '../context.ts';
 import { printList, writeLine } from '../output.ts';
 import { leadPages, parseSince, toJsonLead } from './find.ts';
@@ -27,7 +27,7 @@ export function registerLeadsList(leads: Command, context: CommandContext): void
         text: 'only leads with this in a name, e-mail address, phone number or id',
         parse: parseSearch,
       },
-      '--limit <n>': { text: 'at most n leads', parse: parseLimit, default: [DEFAULT_LIMIT, '20'] },
+      '--limit <n>': { text: 'at most n leads', parse: parseNumber(1), default: [DEFAULT_LIMIT, '20'] },
       '--json': 'print leads as the API has them, with companyId, branchId and departmentId',
     },
     help: `
@@ -57,11 +57,6 @@ interface ListOptions {
 function parseSearch(text: string): string {
   if (text.trim() === '') throw new InvalidArgumentError('Give at least one character.');
   return text;
-}
-
-function parseLimit(text: string): number {
-  if (!/^[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError('Give a whole number of at least 1.');
-  return Number(text);
 }
 
 const listLeads = (context: CommandContext, options: ListOptions): Promise<void> =>

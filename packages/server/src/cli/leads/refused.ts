@@ -8,7 +8,7 @@ import { shownNames, shownQuestions } from '../../leads/shown-names.ts';
 import type { WrittenLead } from '../../leads/store.ts';
 import { MAX_TIME, toIso } from '../../lib/clock.ts';
 import { escapeJson, printable } from '../../lib/escape.ts';
-import { formatDuration } from '../../lib/formats.ts';
+import { formatDuration, plural } from '../../lib/formats.ts';
 import { pagesOf } from '../../lib/pages.ts';
 import type { Store } from '../../store/store.ts';
 import { findCompany } from '../accounts/organisation.ts';
@@ -86,8 +86,7 @@ that would be stored. The exit code is 1 if a request was refused again.`,
   });
 }
 
-export const formatRefused = (count: number): string =>
-  count === 1 ? '1 refused request' : `${count} refused requests`;
+export const formatRefused = (count: number): string => plural(count, 'refused request');
 
 const ROWS_PER_PAGE = 500;
 
@@ -260,7 +259,7 @@ async function accept(context: CommandContext, flags: AcceptFlags, ids: readonly
           if (dryRun) await writeJson(stdout, { id, leads: leadsJson(outcome, dryRun) });
         }
       const verb = dryRun ? 'would be accepted' : 'accepted';
-      await writeLine(stdout, `${countRequests(requests)} ${verb}: ${formatLeadCount(leads)}`);
+      await writeLine(stdout, `${plural(requests, 'request')} ${verb}: ${formatLeadCount(leads)}`);
     }
     if (failed === 0) return;
     await writeLine(stderr, withInvocation(describeFix(failed), context));
@@ -319,8 +318,6 @@ const countAccepted = (
   ]);
 };
 
-const countRequests = (count: number): string => (count === 1 ? '1 request' : `${count} requests`);
-
 const MAX_SHOWN_ERRORS = 10;
 
 function describeRefusal(
@@ -335,7 +332,7 @@ function describeRefusal(
 }
 
 const describeFix = (failed: number): string =>
-  `${countRequests(failed)} refused again and still held. To rename a field, add --map OLD=FIELD, such as branchId=customFields.branch for a branch that does not exist; to see a body, run \`leadtap leads refused show ID\`; to delete a request, \`leadtap leads refused delete ID\`.`;
+  `${plural(failed, 'request')} refused again and still held. To rename a field, add --map OLD=FIELD, such as branchId=customFields.branch for a branch that does not exist; to see a body, run \`leadtap leads refused show ID\`; to delete a request, \`leadtap leads refused delete ID\`.`;
 
 interface DeleteFlags extends Selection, ConfirmFlags {}
 
@@ -350,9 +347,9 @@ async function deleteRefused(
     if (flags.all && ids.length > 0) {
       const fix = 'Add --yes to delete without a question. `leadtap leads refused list` shows the requests.';
       requireConsent('leads refused delete --all', flags, context, fix);
-      await confirmOrStop(`Delete ${countRequests(ids.length)} for good?`, flags, context);
+      await confirmOrStop(`Delete ${plural(ids.length, 'request')} for good?`, flags, context);
     }
     const removed = await store.refusedLeads.remove(ids);
-    await writeLine(context.stdout, `${countRequests(removed)} deleted`);
+    await writeLine(context.stdout, `${plural(removed, 'request')} deleted`);
   });
 }

@@ -1,6 +1,7 @@
 /** What the operator reads after a move: the result and the next steps, or why the database was not moved. */
 import { existsSync } from 'node:fs';
 import { type Config, type Database, defaultKeyFile, describeDatabase } from '../../config.ts';
+import { plural } from '../../lib/formats.ts';
 import type { UnsupportedValue } from '../../store/transfer/tables.ts';
 import type { Difference, MoveOutcome } from '../../store/transfer/transfer.ts';
 import type { CommandContext } from '../context.ts';
@@ -70,7 +71,7 @@ export function failureOfOutcome(
       const { total, first } = outcome.found;
       return new Failure(
         'bad-input',
-        `PostgreSQL cannot store ${total === 1 ? 'a value' : `${total} values`} of this database; nothing was copied`,
+        `PostgreSQL cannot store ${plural(total, 'value')} of this database; nothing was copied`,
         ...listFirst(first, total),
         'Fix these leads with `leadtap leads import`, which updates them by their id.',
       );

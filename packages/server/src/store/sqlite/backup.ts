@@ -3,15 +3,12 @@ import { randomBytes } from 'node:crypto';
 import { constants, readFileSync } from 'node:fs';
 import { link, lstat, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { hasNoHardLinks, systemCode } from '../../lib/system-error.ts';
 import { BackupTargetError, UnusableDatabaseError } from '../../sql/errors.ts';
-import type { BackupOptions, BackupReport } from '../store.ts';
+import type { BackupReport } from '../store.ts';
 import { driverModule } from './connection.ts';
 import { asStoreError } from './errors.ts';
-
-const PROGRESS_MS = 100;
 
 /**
  * The path is also right from `dist/`: the file is not compiled, so its only copy is in `src/`. Read here, because a thread
@@ -28,17 +25,14 @@ interface WorkerResult {
 export async function backupSqlite(
   source: string,
   target: string,
-  { signal, onProgress }: BackupOptions,
+  signal: AbortSignal,
 ): Promise<BackupReport> {
   await refuseExisting(target);
   const partial = `${target}.${randomBytes(4).toString('hex')}.partial`;
   try {
     // SQLite would create it readable for every user of the machine. It accepts an empty file.
     await (await open(partial, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, 0o600)).close();
-    const totalBytes = (await stat(source)).size;
-    const copying = copyInThread(source, partial, signal);
-    await reportProgress(copying, partial, (bytes) => onProgress?.(bytes, totalBytes));
-    const { faults = [], error } = await copying;
+    const { faults = [], error } = await copyInThread(source, partial, signal);
     if (error) throw Object.assign(new Error(error.message), error);
     if (faults.length > 0) throw new UnusableDatabaseError(`the copy is damaged: ${faults[0]}`);
     await syncToDisk(partial);
@@ -82,22 +76,6 @@ function copyInThread(source: string, target: string, signal: AbortSignal): Prom
     });
     if (signal.aborted) abort();
   });
-}
-
-async function reportProgress(
-  copying: Promise<unknown>,
-  file: string,
-  report: (bytes: number) => void,
-): Promise<void> {
-  let isDone = false;
-  const done = copying.then(
-    () => (isDone = true),
-    () => (isDone = true),
-  );
-  while (!isDone) {
-    await Promise.race([done, sleep(PROGRESS_MS)]);
-    report((await stat(file).catch(() => undefined))?.size ?? 0);
-  }
 }
 
 async function syncToDisk(path: string): Promise<void> {

@@ -183,7 +183,7 @@ describe('the signing key', () => {
     );
     const chosen = { ...env, LEADTAP_SIGNING_KEY_FILE: 'data/../data/../keys/shared.key' };
     await shell.run('org apply organisation.json', { env: chosen });
-    expect((await shell.run('doctor', { env: chosen })).stdout).toContain('✓ signing key: one key');
+    expect((await shell.run('doctor', { env: chosen })).stdout).toContain('✓ signing key: 1 key');
   });
 });
 

@@ -60,10 +60,10 @@ test('a backup that fails deletes nothing', async () => {
 });
 
 test.each([
-  ['--keep 0 backups', 2, '--keep <number>', 'Write a number from 1.'],
-  ['--keep -1 backups', 2, '--keep <number>', 'Write a number from 1.'],
-  ['--keep 1.5 backups', 2, '--keep <number>', 'Write a number from 1.'],
-  ['--keep backups', 2, '--keep <number>', 'Write a number from 1.'],
+  ['--keep 0 backups', 2, '--keep <number>', 'Give a whole number from 1 to 999999.'],
+  ['--keep -1 backups', 2, '--keep <number>', 'Give a whole number from 1 to 999999.'],
+  ['--keep 1.5 backups', 2, '--keep <number>', 'Give a whole number from 1 to 999999.'],
+  ['--keep backups', 2, '--keep <number>', 'Give a whole number from 1 to 999999.'],
   ['--keep 3', 2, "missing required argument 'file'", '--help'],
   ['--keep 3 organisation.json', 1, 'organisation.json is a file, not a folder', 'Give another folder'],
   [
