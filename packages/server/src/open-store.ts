@@ -14,7 +14,7 @@ import { readBackupTime, writeBackupTime } from './store/sqlite/backup-record.ts
 import { sqliteHint } from './store/sqlite/hints.ts';
 import { inspectSqlite, migrateSqlite, openSqliteStore, type StoreLog } from './store/sqlite/store.ts';
 import type { BackupReport, Inspection, MigrationReport, SchemaOptions, Store } from './store/store.ts';
-import type { MoveSource, MoveTarget } from './store/transfer/port.ts';
+import type { MoveSource, MoveTarget } from './store/transfer/transfer.ts';
 
 export interface OpenStoreOptions extends Omit<SchemaOptions, 'migrate'> {
   /** Only for SQLite: PostgreSQL stamps leads with the clock of its server. */

@@ -173,12 +173,6 @@ const columnsOf = <Row>(types: Table<Row>['types']): Column[] =>
     type,
   }));
 
-/** The types of the stored columns, by their names. */
-export const columnTypesOf = <Row>({ types }: Table<Row>) =>
-  Object.fromEntries(
-    columnsOf(types).map(({ name, type }) => [name, type === 'nullAsEmpty' ? 'text' : type]),
-  );
-
 const readColumn = (alias: string, { name, type }: Column): string => {
   const column = `${alias}.${name}`;
   if (type === 'nullAsEmpty') return `nullif(${column}, '')`;

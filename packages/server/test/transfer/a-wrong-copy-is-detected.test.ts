@@ -1,6 +1,4 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canonical, LEADS, TABLES } from '../../src/store/transfer/tables.ts';
 import { runMove } from './commands.ts';
 import { makeFilledEndpoints } from './filled.ts';
 
@@ -73,31 +71,4 @@ it('a lead that another program adds during the move stops it, and is not overwr
   expect(await endpoints.sql('SELECT id, first_name FROM leadtap.leads')).toEqual([
     { id: 'lead-2', first_name: 'Eve' },
   ]);
-});
-
-describe('the checksum', () => {
-  const json = fc.dictionary(fc.string(), fc.jsonValue());
-
-  const reverseKeys = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(reverseKeys);
-    if (typeof value !== 'object' || value === null) return value;
-    const entries = Object.entries(value).reverse();
-    return Object.fromEntries(entries.map(([key, inner]) => [key, reverseKeys(inner)]));
-  };
-
-  it('does not depend on the order of the keys of an object', () => {
-    fc.assert(
-      fc.property(json, (custom_fields) => {
-        const reversed = { custom_fields: reverseKeys(custom_fields) };
-        expect(canonical(LEADS, reversed)).toBe(canonical(LEADS, { custom_fields }));
-      }),
-    );
-  });
-
-  const rows = TABLES.flatMap((table) => table.columns.map(({ name }) => ({ table, name })));
-
-  it.each(rows)('detects a change of $table.name, $name', ({ table, name }) => {
-    expect(canonical(table, { [name]: 'a' })).not.toBe(canonical(table, { [name]: 'b' }));
-    expect(canonical(table, { [name]: 'a' })).not.toBe(canonical(table, { [name]: null }));
-  });
 });

@@ -1,8 +1,14 @@
 /** `migrate --from … --to …`: opens both databases, copies the one into the other, and shows the progress. */
 import { type Config, type Database, describeDatabase, InvalidValueError, VARIABLES } from '../../config.ts';
 import { engineOf } from '../../open-store.ts';
-import { RowsRefusedError, SourceError, SourceInUseError } from '../../store/transfer/port.ts';
-import { type MoveOutcome, type MoveStep, move } from '../../store/transfer/transfer.ts';
+import {
+  type MoveOutcome,
+  type MoveStep,
+  move,
+  RowsRefusedError,
+  SourceError,
+  SourceInUseError,
+} from '../../store/transfer/transfer.ts';
 import { type CommandContext, loadConfig } from '../context.ts';
 import { exitCodeOf, Failure } from '../exit.ts';
 import { databaseFailure } from '../failure.ts';

@@ -2,8 +2,7 @@
 import { existsSync } from 'node:fs';
 import { type Config, type Database, defaultKeyFile, describeDatabase } from '../../config.ts';
 import { plural } from '../../lib/formats.ts';
-import type { UnsupportedValue } from '../../store/transfer/tables.ts';
-import type { Difference, MoveOutcome } from '../../store/transfer/transfer.ts';
+import type { Difference, MoveOutcome, UnsupportedValue } from '../../store/transfer/transfer.ts';
 import type { CommandContext } from '../context.ts';
 import { Failure } from '../exit.ts';
 import { writeJson, writeLine } from '../output.ts';
@@ -68,7 +67,7 @@ export function failureOfOutcome(
   const startAgain = `To start again, run DROP SCHEMA leadtap CASCADE in ${target} if its data is not needed, then run this command again.`;
   switch (outcome.kind) {
     case 'unsupported': {
-      const { total, first } = outcome.found;
+      const { total, first } = outcome;
       return new Failure(
         'bad-input',
         `PostgreSQL cannot store ${plural(total, 'value')} of this database; nothing was copied`,

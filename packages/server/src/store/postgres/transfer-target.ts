@@ -1,10 +1,15 @@
 import pg from 'pg';
 import { queryInChunks } from '../../sql/sql.ts';
-import { type MoveTarget, RowsRefusedError } from '../transfer/port.ts';
-import { type Column, type ColumnKind, LEADS, type Row, type Table } from '../transfer/tables.ts';
+import {
+  type Column,
+  type MoveTarget,
+  type Row,
+  RowsRefusedError,
+  type Table,
+} from '../transfer/transfer.ts';
 import { Database, lockCompanies, NO_TIMEOUT_MS, type Session, type SqlValue } from './connection.ts';
 import { useSchema } from './migrate.ts';
-import { RECORD_TYPES, runTask } from './sql.ts';
+import { runTask } from './sql.ts';
 import { LONG_TIMEOUTS } from './timeouts.ts';
 
 const ROWS_PER_PAGE = 1000;
@@ -21,34 +26,42 @@ export async function openPostgresMoveTarget(url: string, signal?: AbortSignal):
   }
 }
 
-function insertSql({ name, columns }: Table, onConflict = ''): string {
-  const values = columns.map(({ name, kind }) => toStored(`r.${name}`, kind));
-  const types = columns.map(({ name, kind }) => `${name} ${RECORD_TYPES[kind]}`);
+/** Tables with a primary key, and their columns in the order of the names. */
+const TABLES = `
+  SELECT c.relname AS name,
+         json_agg(json_build_object('name', a.attname, 'type', t.typname) ORDER BY a.attname) AS columns,
+         json_agg(json_build_object('name', a.attname, 'type', t.typname)
+           ORDER BY array_position(i.indkey::int2[], a.attnum)) FILTER (WHERE a.attnum = ANY (i.indkey)) AS key
+    FROM pg_class AS c JOIN pg_index AS i ON i.indrelid = c.oid AND i.indisprimary
+    JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+    JOIN pg_type AS t ON t.oid = a.atttypid
+   WHERE c.relnamespace = 'leadtap'::regnamespace GROUP BY c.relname ORDER BY c.relname`;
+
+const namesOf = (columns: readonly Column[]): string => columns.map(({ name }) => name).join(', ');
+
+function insertSql({ name, columns }: Table, onConflict: string): string {
+  const types = columns.map(({ name, type }) => `${name} ${type === 'moment' ? 'bigint' : type}`);
   return `
-    INSERT INTO leadtap.${name} (${columns.map(({ name }) => name).join(', ')})
-    SELECT ${values.join(', ')} FROM json_to_recordset($1) AS r (${types.join(', ')})
+    INSERT INTO leadtap.${name} (${namesOf(columns)})
+    SELECT ${columns.map((column) => toStored(`r.${column.name}`, column)).join(', ')}
+      FROM json_to_recordset($1) AS r (${types.join(', ')})
     ${onConflict} RETURNING 1`;
 }
 
-const toStored = (value: string, kind: ColumnKind): string =>
-  kind === 'time' ? `leadtap.from_ms(${value})` : value;
+const toStored = (value: string, { type }: Column): string =>
+  type === 'moment' ? `leadtap.from_ms(${value})` : value;
 
-function toSelected({ name, kind }: Column): string {
-  if (kind === 'time') return `leadtap.to_ms(${name}) AS ${name}`;
-  // The driver reads JSON faster than arrays.
-  return kind === 'texts' ? `to_json(${name}) AS ${name}` : name;
-}
+const toSelected = ({ name, type }: Column): string =>
+  type === 'moment' ? `leadtap.to_ms(${name}) AS ${name}` : name;
 
 function pageSql({ name, columns, key }: Table, after: Row | undefined): string {
   // By their bytes, in whatever language the database is.
-  const order = key.map(({ name, kind }) => (kind === 'text' ? `${name} COLLATE "C"` : name)).join(', ');
-  const marks = key.map(({ kind }, index) => toStored(`$${index + 1}`, kind)).join(', ');
+  const order = key.map(({ name, type }) => (type === 'text' ? `${name} COLLATE "C"` : name)).join(', ');
+  const marks = key.map((column, index) => toStored(`$${index + 1}`, column)).join(', ');
   const where = after === undefined ? '' : `WHERE (${order}) > (${marks})`;
   return `SELECT ${columns.map(toSelected).join(', ')} FROM leadtap.${name} ${where}
            ORDER BY ${order} LIMIT ${ROWS_PER_PAGE}`;
 }
-
-const keyValuesOf = ({ key }: Table, row: Row): SqlValue[] => key.map(({ name }) => row[name] as SqlValue);
 
 /** Keeps the times and trigger ids of the rows. */
 const KEEP_HISTORY = `SET LOCAL leadtap.historical = 'moved'`;
@@ -69,15 +82,17 @@ const KEEP_DELETED_STAMPS = `
 const NO_TIMEOUT = { timeoutMs: NO_TIMEOUT_MS };
 
 const createTarget = (database: Database): MoveTarget => ({
+  readTables: () => database.query<Table>(TABLES),
+
   page(table, after) {
-    const values = after === undefined ? [] : keyValuesOf(table, after);
+    const values = after && table.key.map(({ name }) => after[name] as SqlValue);
     return database.query<Row>(pageSql(table, after), values, NO_TIMEOUT);
   },
 
   async add(table, rows) {
     try {
       await database.transaction(async (session) => {
-        if (table === LEADS) await addLeads(session, rows);
+        if (table.name === 'leads') await addLeads(session, table, rows);
         else await runTask(session, queryInChunks(insertSql(table, 'ON CONFLICT DO NOTHING'), rows));
       });
     } catch (error) {
@@ -95,12 +110,10 @@ const createTarget = (database: Database): MoveTarget => ({
   close: () => database.close(),
 });
 
-const INSERT_LEADS = insertSql(LEADS);
-
-async function addLeads(session: Session, rows: readonly Row[]): Promise<void> {
+async function addLeads(session: Session, table: Table, rows: readonly Row[]): Promise<void> {
   await session.query(KEEP_HISTORY);
   await lockCompanies(session, [...new Set(rows.map((row) => String(row['company_id'])))]);
-  const added = await session.query(INSERT_LEADS, [JSON.stringify(rows)]);
+  const added = await session.query(insertSql(table, ''), [JSON.stringify(rows)]);
   if (added.length !== rows.length)
     throw new RowsRefusedError('the target got a lead with the same id meanwhile, from another program');
 }

@@ -1,8 +1,13 @@
 import { existsSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { UnusableDatabaseError } from '../../sql/errors.ts';
-import { type LastStamp, type MoveSource, SourceError, SourceInUseError } from '../transfer/port.ts';
-import type { Column, ColumnKind, Row, Table } from '../transfer/tables.ts';
+import {
+  type Column,
+  type LastStamp,
+  type MoveSource,
+  SourceError,
+  SourceInUseError,
+} from '../transfer/transfer.ts';
 import { Connection, type SqlValue } from './connection.ts';
 import { asStoreError, isLockTimeout } from './errors.ts';
 import { migrate } from './migrate.ts';
@@ -41,30 +46,24 @@ function lockExclusively(connection: Connection): void {
   connection.exec('BEGIN EXCLUSIVE');
 }
 
-/** Values of the other kinds need no conversion. */
-const FROM_SQL: Partial<Record<ColumnKind, (value: unknown) => unknown>> = {
-  boolean: (value) => value === 1,
-  json: (value) => JSON.parse(String(value)),
-  texts: (value) => JSON.parse(String(value)),
+const parse = (value: unknown): unknown => JSON.parse(String(value));
+
+/** Values of the other types need no conversion. */
+const FROM_SQL: Readonly<Record<string, (value: unknown) => unknown>> = {
+  bool: (value) => value === 1,
+  jsonb: parse,
+  _text: parse,
 };
 
-/** Changes the row in place. */
-function toRow({ columns }: Table, row: SqlRow): Row {
-  for (const { name, kind } of columns) {
-    const convert = FROM_SQL[kind];
-    if (convert) row[name] = convert(row[name]);
-  }
-  return row;
-}
-
 const namesOf = (columns: readonly Column[]): string => columns.map(({ name }) => name).join(', ');
+
+const COLUMNS = `
+  SELECT t.name || '.' || c.name AS name FROM sqlite_schema AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table'`;
 
 const LAST_STAMPS = `
   SELECT id AS companyId, last_stamp AS stamp FROM companies
   UNION ALL
   SELECT company_id, last_stamp FROM stamp_floors WHERE company_id NOT IN (SELECT id FROM companies)`;
-
-type SqlRow = Record<string, unknown>;
 
 /** Runs work on the source and marks its errors. */
 function asSource<T>(work: () => T): T {
@@ -75,36 +74,39 @@ function asSource<T>(work: () => T): T {
   }
 }
 
-const createSource = (connection: Connection): MoveSource => ({
-  async count({ name }) {
-    const row = asSource(() => connection.prepare<SqlRow>(`SELECT count(*) AS n FROM ${name}`).get());
-    return Number(row?.['n']);
-  },
+function createSource(connection: Connection): MoveSource {
+  const read = <R extends object>(sql: string, values: readonly SqlValue[] = []): R[] =>
+    asSource(() => connection.prepare<R>(sql).all(...values));
+  return {
+    readColumns: async () => new Set(read<{ name: string }>(COLUMNS).map(({ name }) => name)),
+    countLeads: async () => read<{ leads: number }>('SELECT count(*) AS leads FROM leads')[0]?.leads ?? 0,
+    lastStamps: async () => read<LastStamp>(LAST_STAMPS),
 
-  async page(table, after) {
-    // Queries block the event loop. Without this, Ctrl+C would have no effect.
-    await setImmediate();
-    const key = namesOf(table.key);
-    const marks = table.key.map(() => '?').join(', ');
-    const where = after === undefined ? '' : `WHERE (${key}) > (${marks})`;
-    const sql = `SELECT ${namesOf(table.columns)} FROM ${table.name} ${where} ORDER BY ${key} LIMIT ${ROWS_PER_PAGE}`;
-    const values = after === undefined ? [] : table.key.map(({ name }) => after[name] as SqlValue);
-    const rows = asSource(() => connection.prepare<SqlRow>(sql).all(...values));
-    return rows.map((row) => toRow(table, row));
-  },
+    async page({ name, columns, key }, after) {
+      // Queries block the event loop. Without this, Ctrl+C would have no effect.
+      await setImmediate();
+      const where = after && `WHERE (${namesOf(key)}) > (${key.map(() => '?').join(', ')})`;
+      const sql = `SELECT ${namesOf(columns)} FROM ${name} ${where ?? ''} ORDER BY ${namesOf(key)} LIMIT ${ROWS_PER_PAGE}`;
+      const rows = read<Record<string, unknown>>(
+        sql,
+        after && key.map(({ name }) => after[name] as SqlValue),
+      );
+      for (const { name, type } of columns) {
+        const convert = FROM_SQL[type];
+        if (convert) for (const row of rows) row[name] = convert(row[name]);
+      }
+      return rows;
+    },
 
-  async lastStamps() {
-    return asSource(() => connection.prepare<LastStamp>(LAST_STAMPS).all());
-  },
-
-  async close() {
-    try {
-      connection.exec('ROLLBACK');
-      connection.useWriteAheadLog();
-    } catch {
-      // The next program that opens the file recovers its log.
-    } finally {
-      connection.close();
-    }
-  },
-});
+    async close() {
+      try {
+        connection.exec('ROLLBACK');
+        connection.useWriteAheadLog();
+      } catch {
+        // The next program that opens the file recovers its log.
+      } finally {
+        connection.close();
+      }
+    },
+  };
+}
