@@ -45,9 +45,9 @@ export const OPERATION: readonly Fault[] = [
   {
     name: 'damaged-copy-is-a-backup',
     breaks: 'A backup that SQLite finds damaged is kept, and reported as a success.',
-    file: 'packages/server/src/store/sqlite/backup-worker.cjs',
-    find: ".filter((line) => line !== 'ok')",
-    replace: ".filter((line) => line === '')",
+    file: 'packages/server/src/store/sqlite/backup.ts',
+    find: "fault !== 'ok'",
+    replace: "fault === ''",
     owner: 'packages/server/test/store/sqlite/backup-copies-a-served-database.test.ts',
   },
   {

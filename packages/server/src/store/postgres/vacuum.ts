@@ -12,10 +12,6 @@ const MAY_VACUUM = `
 
 /** What receivers of webhooks have answered is in `activity`. */
 const TABLES = 'leadtap.leads, leadtap.refused_leads, leadtap.activity';
-/** ANALYZE replaces the samples of ids that the planner keeps. */
-const VACUUM = `VACUUM (ANALYZE) ${TABLES}`;
-const VACUUM_FULL = `VACUUM (FULL, ANALYZE) ${TABLES}`;
-
 /** Polls that arrive while VACUUM FULL waits for its lock would wait behind it, so it is tried for a short time before. */
 const TRY_LOCK = `LOCK TABLE ${TABLES} IN ACCESS EXCLUSIVE MODE`;
 const TRY_LOCK_TIMEOUT_MS = 2000;
@@ -28,25 +24,35 @@ const LOGS_REMAIN =
  * and writers wait meanwhile.
  */
 export async function vacuum(database: Database, full: boolean): Promise<VacuumReport> {
+  const report = (isComplete: boolean, ...remains: string[]) => ({
+    isComplete,
+    remains: [...remains, LOGS_REMAIN],
+  });
   const [rights] = await database.query<{ mayVacuum: boolean }>(MAY_VACUUM);
-  if (!rights?.mayVacuum) {
-    const fix = `This login may not vacuum the table. To remove the bytes of deleted leads from its files, run as its owner: ${VACUUM_FULL}`;
-    return { isComplete: !full, remains: [fix, LOGS_REMAIN] };
-  }
-  const noTimeout = { timeoutMs: NO_TIMEOUT_MS };
-  if (!full) {
-    await database.query(VACUUM, [], noTimeout);
-    const free =
-      'Free space in the files of PostgreSQL may contain bytes of the deleted leads until it is used again. To remove them now, run `leadtap leads erase --vacuum`; polls and writers wait or get 503 while it rewrites the table.';
-    return { isComplete: true, remains: [free, LOGS_REMAIN] };
-  }
+  if (!rights?.mayVacuum)
+    return report(
+      !full,
+      `This login may not vacuum the table. To remove the bytes of deleted leads from its files, run as its owner: VACUUM (FULL, ANALYZE) ${TABLES}`,
+    );
   try {
-    await database.transaction((session) => session.query(TRY_LOCK), { lockTimeoutMs: TRY_LOCK_TIMEOUT_MS });
-    await database.query(VACUUM_FULL, [], noTimeout);
-    return { isComplete: true, remains: [LOGS_REMAIN] };
+    if (full)
+      await database.transaction((session) => session.query(TRY_LOCK), {
+        lockTimeoutMs: TRY_LOCK_TIMEOUT_MS,
+      });
+    // ANALYZE replaces the samples of ids that the planner keeps.
+    await database.query(`VACUUM (${full ? 'FULL, ' : ''}ANALYZE) ${TABLES}`, [], {
+      timeoutMs: NO_TIMEOUT_MS,
+    });
   } catch (error) {
-    if (!(error instanceof StoreUnavailableError)) throw error;
-    const fix = `The table was not rewritten (${error.message}). Run \`leadtap leads erase --vacuum\` again.`;
-    return { isComplete: false, remains: [fix, LOGS_REMAIN] };
+    if (!full || !(error instanceof StoreUnavailableError)) throw error;
+    return report(
+      false,
+      `The table was not rewritten (${error.message}). Run \`leadtap leads erase --vacuum\` again.`,
+    );
   }
+  if (full) return report(true);
+  return report(
+    true,
+    'Free space in the files of PostgreSQL may contain bytes of the deleted leads until it is used again. To remove them now, run `leadtap leads erase --vacuum`; polls and writers wait or get 503 while it rewrites the table.',
+  );
 }

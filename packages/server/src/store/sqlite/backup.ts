@@ -1,27 +1,21 @@
 /** Copies the database into a new file while it is in use. */
 import { randomBytes } from 'node:crypto';
-import { constants, readFileSync } from 'node:fs';
+import { constants } from 'node:fs';
 import { link, lstat, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import { hasNoHardLinks, systemCode } from '../../lib/system-error.ts';
 import { BackupTargetError, UnusableDatabaseError } from '../../sql/errors.ts';
 import type { BackupReport } from '../store.ts';
-import { driverModule } from './connection.ts';
+import { Connection } from './connection.ts';
 import { asStoreError } from './errors.ts';
 
+const LOCK_WAIT_MS = 10_000;
+
 /**
- * The path is also right from `dist/`: the file is not compiled, so its only copy is in `src/`. Read here, because a thread
- * cannot load a file from inside the single executable.
+ * The target gets its name when it is complete, checked and on the disk. Blocks this process, which is a command, while it copies.
+ * VACUUM INTO is one read transaction: it contains all that was committed before it began, waits for no writer, and copies no
+ * bytes of deleted rows.
  */
-const WORKER = readFileSync(new URL('../../../src/store/sqlite/backup-worker.cjs', import.meta.url), 'utf8');
-
-interface WorkerResult {
-  readonly faults?: readonly string[];
-  readonly error?: { readonly code?: string; readonly errcode?: number; readonly message: string };
-}
-
-/** The target gets its name when it is complete, checked and on the disk. */
 export async function backupSqlite(
   source: string,
   target: string,
@@ -32,10 +26,15 @@ export async function backupSqlite(
   try {
     // SQLite would create it readable for every user of the machine. It accepts an empty file.
     await (await open(partial, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, 0o600)).close();
-    const { faults = [], error } = await copyInThread(source, partial, signal);
-    if (error) throw Object.assign(new Error(error.message), error);
-    if (faults.length > 0) throw new UnusableDatabaseError(`the copy is damaged: ${faults[0]}`);
+    signal.throwIfAborted();
+    await inDatabase(source, (database) => database.prepare('VACUUM INTO ?').run(partial));
+    const [found] = await inDatabase(partial, (database) =>
+      database.prepare<{ integrity_check: string }>('PRAGMA integrity_check').all(),
+    );
+    const fault = found?.integrity_check;
+    if (fault !== 'ok') throw new UnusableDatabaseError(`the copy is damaged: ${fault}`);
     await syncToDisk(partial);
+    signal.throwIfAborted();
     await moveIntoPlace(partial, target);
     await syncToDisk(dirname(target));
     return { bytes: (await stat(target)).size };
@@ -45,6 +44,15 @@ export async function backupSqlite(
     throw asStoreError(error);
   } finally {
     for (const suffix of ['', '-journal']) await rm(`${partial}${suffix}`, { force: true });
+  }
+}
+
+async function inDatabase<T>(file: string, work: (connection: Connection) => T): Promise<T> {
+  const connection = new Connection(file);
+  try {
+    return await connection.retryWhileBusy(LOCK_WAIT_MS, () => work(connection));
+  } finally {
+    connection.close();
   }
 }
 
@@ -60,22 +68,6 @@ async function refuseExisting(target: string): Promise<void> {
     throw unwritable(target, error);
   }
   throw existing(target);
-}
-
-function copyInThread(source: string, target: string, signal: AbortSignal): Promise<WorkerResult> {
-  const workerData = { driver: driverModule(), source, target };
-  const worker = new Worker(WORKER, { eval: true, workerData });
-  return new Promise<WorkerResult>((resolve, reject) => {
-    const abort = () => void worker.terminate();
-    signal.addEventListener('abort', abort, { once: true });
-    worker.once('message', resolve);
-    worker.once('error', reject);
-    worker.once('exit', () => {
-      signal.removeEventListener('abort', abort);
-      reject(signal.aborted ? signal.reason : new Error('the thread of the backup ended without a result'));
-    });
-    if (signal.aborted) abort();
-  });
 }
 
 async function syncToDisk(path: string): Promise<void> {

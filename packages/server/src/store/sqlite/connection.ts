@@ -36,10 +36,6 @@ export function loadDriver(): Driver {
   return fallback;
 }
 
-/** What a thread passes to `require` to load the same driver. */
-export const driverModule = (): string =>
-  process.getBuiltinModule('node:sqlite') ? 'node:sqlite' : require.resolve('@photostructure/sqlite');
-
 /** Device and inode; undefined if there is no file. Unique while the file is open: later its inode may be reused. */
 export function identifyFile(path: string): string | undefined {
   const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
