@@ -1,13 +1,8 @@
-import { createAccountStore } from '../../accounts/sql.ts';
-import { createAccountEnds } from '../../connections/ends-sql.ts';
-import { createConnectionStore, createRemovalRecords } from '../../connections/sql.ts';
-import { createHookStore } from '../../hooks/sql.ts';
-import { createRefusedLeadStore } from '../../intake/refused-sql.ts';
-import { createRemoval } from '../../leads/removal-sql.ts';
 import { toLeadRecord } from '../../leads/row.ts';
-import { createLeadLists, findHistory } from '../../leads/sql.ts';
+import { findHistory } from '../../leads/sql.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { query } from '../../sql/sql.ts';
+import { createSqlStores } from '../sql-stores.ts';
 import type { Inspection, MigrationReport, SchemaOptions, Store } from '../store.ts';
 import { createRevalidate } from './change-log.ts';
 import { Database } from './connection.ts';
@@ -72,6 +67,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
 function createStore(database: Database, options: PostgresOptions): Store {
   const { readLeads, ...pages } = pageMethods(database, options.pollLockWaitMs ?? POLL_LOCK_WAIT_MS);
   const sql = runTasksOn(database);
+  const stores = createSqlStores(sql, toLeadRecord, (full = false) => vacuum(database, full));
   const writeQueue = new WriteQueue(database);
   return {
     changeTracking: {
@@ -80,15 +76,11 @@ function createStore(database: Database, options: PostgresOptions): Store {
       findHistory: (companyId, times) => sql.read(() => findHistory(companyId, times)),
     },
     ...pages,
-    ...createAccountStore(sql, createAccountEnds(sql.dialect)),
+    ...stores,
+    hooks: { ...stores.hooks, readLead: createReadLead(database) },
     ...leadMethods(database),
     writeAllLeads: (leads, scope, sender, idempotency) =>
       writeQueue.enqueue({ leads, scope, sender, idempotency }),
-    ...createLeadLists(sql, toLeadRecord),
-    removal: createRemoval(sql, (full = false) => vacuum(database, full), createRemovalRecords(sql.dialect)),
-    connections: createConnectionStore(sql),
-    hooks: { ...createHookStore(sql, toLeadRecord), readLead: createReadLead(database) },
-    refusedLeads: createRefusedLeadStore(sql),
 
     async status() {
       const [row] = await readSoon<{ version: string; latest: number; now: number }>(

@@ -1,18 +1,13 @@
 import { statSync } from 'node:fs';
-import { createAccountStore } from '../../accounts/sql.ts';
-import { createAccountEnds } from '../../connections/ends-sql.ts';
-import { createConnectionStore, createRemovalRecords } from '../../connections/sql.ts';
-import { createHookStore } from '../../hooks/sql.ts';
-import { createRefusedLeadStore } from '../../intake/refused-sql.ts';
 import { findLeadProblems, planLead } from '../../leads/placement.ts';
-import { createRemoval } from '../../leads/removal-sql.ts';
 import type { RenderedLead } from '../../leads/render.ts';
-import { createLeadLists, findHistory } from '../../leads/sql.ts';
+import { findHistory } from '../../leads/sql.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { mapInSlices } from '../../lib/event-loop.ts';
 import type { ChangeTrackingStore } from '../../poll/store.ts';
 import { SchemaVersionError } from '../../sql/errors.ts';
 import type { SqlDatabase } from '../../sql/sql.ts';
+import { createSqlStores } from '../sql-stores.ts';
 import type { Inspection, MigrationReport, SchemaOptions, Store } from '../store.ts';
 import { prepareFindAccount } from './accounts.ts';
 import { prepareChangeLog } from './change-log.ts';
@@ -249,7 +244,10 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
       });
     },
 
-    ...createAccountStore(sql, createAccountEnds(sql.dialect)),
+    ...createSqlStores(sql, decodeLead, (full = true) => {
+      const { connection } = current.database;
+      return vacuum(connection, file, { full, waitMs: options.vacuumWaitMs ?? VACUUM_WAIT_MS });
+    }),
 
     async writeLeads(batch, writeOptions = {}) {
       const encoded = await encodeLeads(batch);
@@ -265,18 +263,6 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
       ),
     planLeads: (batch, writeOptions = {}) =>
       read(({ leads: { lookup } }) => batch.map((lead) => planLead(lead, lookup, writeOptions))),
-    ...createLeadLists(sql, decodeLead),
-    connections: createConnectionStore(sql),
-    hooks: createHookStore(sql, decodeLead),
-    refusedLeads: createRefusedLeadStore(sql),
-    removal: createRemoval(
-      sql,
-      (full = true) => {
-        const { connection } = current.database;
-        return vacuum(connection, file, { full, waitMs: options.vacuumWaitMs ?? VACUUM_WAIT_MS });
-      },
-      createRemovalRecords(sql.dialect),
-    ),
 
     async ping() {
       current.check();
