@@ -29,7 +29,6 @@ import { findCompany } from './accounts/organisation.ts';
 import { addCommand, parseDuration, parseNumber } from './command.ts';
 import { type CommandContext, withStore } from './context.ts';
 import { EXIT_CODES, ExitCode, exitCodeOf, Failure } from './exit.ts';
-import { withInvocation } from './invocation.ts';
 import {
   cut,
   hasColours,
@@ -37,6 +36,7 @@ import {
   type Style,
   styled,
   widthOf,
+  writeHint,
   writeJsonArray,
   writeLine,
 } from './output.ts';
@@ -355,7 +355,7 @@ const printLog = (
   name: string,
 ): Promise<void> =>
   withConnection(context, name, async (store, connection) => {
-    const { clock, signal, stdout, stderr } = context;
+    const { clock, signal, stdout } = context;
     const scope = { level: ANY_PLACE, companyId: connection.companyId } as const;
     const read = async (limit: number): Promise<LogEntry[]> => {
       const entries = await store.connections.readLog(connection.id, { before: undefined, limit, scope });
@@ -370,7 +370,7 @@ const printLog = (
     else await print(first);
     if (!follow) {
       const advice = first.length === 0 ? 'The log has no entry.' : first.at(-1)?.fix;
-      if (advice && !json) await writeLine(stderr, withInvocation(advice, context));
+      if (advice && !json) await writeHint(context, advice);
       return undefined;
     }
     for (let seen = first; ; ) {

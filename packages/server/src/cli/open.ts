@@ -1,10 +1,9 @@
 import { spawn } from 'node:child_process';
 import process from 'node:process';
 import type { Command } from 'commander';
-import { loadSigningKeys } from '../accounts/signing-keys.ts';
 import { DEFAULT_TOKEN_SCOPES, TOKEN_SCOPES } from '../accounts/token-scopes.ts';
 import type { Config } from '../config.ts';
-import { issue } from './accounts/issued-tokens.ts';
+import { issue, issuerOf } from './accounts/issued-tokens.ts';
 import { findUser } from './accounts/organisation.ts';
 import { addCommand } from './command.ts';
 import { type CommandContext, knownServiceUrl, withStore } from './context.ts';
@@ -39,12 +38,11 @@ interface OpenFlags {
 
 const open = (context: CommandContext, { user: userId, json }: OpenFlags): Promise<void> =>
   withStore(context, async (store, config) => {
-    const { clock, stdout, env } = context;
+    const { stdout, env } = context;
     const address = consoleAddress(config);
     await findUser(store, userId);
-    const keys = await loadSigningKeys(config.signingKey, { create: false });
+    const issuer = await issuerOf(store, config, context);
     const scopes = config.intake ? TOKEN_SCOPES : DEFAULT_TOKEN_SCOPES;
-    const issuer = { store, keys, now: clock() };
     const request = { userId, name: 'console', lifetimeMs: TOKEN_MS, scopes };
     const { token, tokenId, expiresAt } = await issue(issuer, request);
     // Browsers do not send the part after `#`, and the console removes it from the address.

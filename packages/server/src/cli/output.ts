@@ -2,6 +2,7 @@ import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { escapeJson, printable } from '../lib/escape.ts';
 import { plural } from '../lib/formats.ts';
+import { withInvocation } from './invocation.ts';
 
 /** A stream that may be a terminal. */
 export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number };
@@ -14,6 +15,10 @@ export function write(stream: Output, text: string): Promise<void> {
 }
 
 export const writeLine = (stream: Output, line: string): Promise<void> => write(stream, `${line}\n`);
+
+/** On standard error, with commands that can be pasted. */
+export const writeHint = (context: { readonly stderr: Output; readonly invocation?: string }, text: string) =>
+  writeLine(context.stderr, withInvocation(text, context));
 
 export const writeJson = (stream: Output, value: unknown): Promise<void> =>
   writeLine(stream, escapeJson(JSON.stringify(value, undefined, 2)));

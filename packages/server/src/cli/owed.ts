@@ -9,8 +9,7 @@ import type { Store } from '../store/store.ts';
 import { type ConfirmFlags, confirm, type HandledFlag, isInteractive } from './confirm.ts';
 import { reportSourcesOf } from './connections.ts';
 import type { CommandContext } from './context.ts';
-import { withInvocation } from './invocation.ts';
-import { writeLine } from './output.ts';
+import { writeHint, writeLine } from './output.ts';
 
 /** What is owed is read before and after the work: only what the work has changed is said. */
 export async function settleOwed<Result>(
@@ -26,11 +25,8 @@ export async function settleOwed<Result>(
   const owing = (await read()).rows.filter((row) => hasBegun(before.get(row.facts.connection.id), row));
   for (const { facts, judgement } of owing) {
     const { id, name } = facts.connection;
-    const { stdout, stderr } = context;
-    await writeLine(
-      stderr,
-      withInvocation(`${printable(name)}: ${judgement.message}. ${judgement.fix}`, context),
-    );
+    const { stdout } = context;
+    await writeHint(context, `${printable(name)}: ${judgement.message}. ${judgement.fix}`);
     const question = `${PHRASES.handled}: ${printable(name)}?`;
     const mayAsk = !yes && isInteractive(context);
     if (!handled && !(mayAsk && (await confirm(question, context)))) continue;

@@ -4,8 +4,7 @@ import { type Config, describeDatabase } from '../config.ts';
 import { createHostCheck } from '../hooks/url.ts';
 import type { Address } from '../ops/listen.ts';
 import type { CommandContext } from './context.ts';
-import { withInvocation } from './invocation.ts';
-import { writeLine } from './output.ts';
+import { writeHint } from './output.ts';
 
 export const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host);
 
@@ -84,5 +83,5 @@ function nameInList(url: string): string {
 /** Says so at once, before the person waits for what does not come. */
 export async function warnAboutService(context: CommandContext, config: Config, url?: string): Promise<void> {
   const problem = findServiceProblem(config, await readInstance(config), url);
-  if (problem) await writeLine(context.stderr, withInvocation(problem.message, context));
+  if (problem) await writeHint(context, problem.message);
 }

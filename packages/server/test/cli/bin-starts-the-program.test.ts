@@ -98,3 +98,12 @@ test('an old Node.js is refused by the program and by its build', { timeout: TIM
   for (const command of [`node ${BIN} --version`, scripts.build])
     await expect(execute('sh', ['-c', command], options)).rejects.toMatchObject({ code: 1, stderr });
 });
+
+test('the program loads no command, store or server before it knows which command runs', () => {
+  const main = readFileSync(new URL('../../src/cli/main.ts', import.meta.url), 'utf8');
+  const loaded = [...main.matchAll(/^import (?!type ).* from '(.+)';$/gm)].map(([, path]) => path);
+  expect(loaded).toEqual([
+    ...['commander', '../lib/system-error.ts', '../lib/version.ts'],
+    ...['./exit.ts', './invocation.ts', './output.ts'],
+  ]);
+});

@@ -2,11 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import type { TokenGrant } from '../../accounts/own-tokens.ts';
 import type { IssuedToken, TokenScope } from '../../accounts/records.ts';
-import type { SigningKeys } from '../../accounts/signing-keys.ts';
+import { loadSigningKeys, type SigningKeys } from '../../accounts/signing-keys.ts';
 import { DEFAULT_TOKEN_SCOPES } from '../../accounts/token-scopes.ts';
+import type { Config } from '../../config.ts';
 import { toIso } from '../../lib/clock.ts';
 import type { Store } from '../../store/store.ts';
 import { parseDuration } from '../command.ts';
+import type { CommandContext } from '../context.ts';
 import { Failure } from '../exit.ts';
 
 const MINUTE_MS = 60_000;
@@ -39,6 +41,16 @@ export interface TokenIssuer {
   readonly keys: SigningKeys;
   readonly now: number;
 }
+
+export const issuerOf = async (
+  store: Store,
+  config: Config,
+  { clock }: CommandContext,
+): Promise<TokenIssuer> => ({
+  store,
+  keys: await loadSigningKeys(config.signingKey, { create: false }),
+  now: clock(),
+});
 
 /** Signs a token, and records it before anybody has it, so that it can be revoked. */
 export async function issue(

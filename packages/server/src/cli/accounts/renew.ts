@@ -1,15 +1,13 @@
 import type { Command } from 'commander';
 import type { IssuedToken } from '../../accounts/records.ts';
-import { loadSigningKeys } from '../../accounts/signing-keys.ts';
 import { formatTokenScopes, TOKEN_SCOPES } from '../../accounts/token-scopes.ts';
 import { printable } from '../../lib/escape.ts';
 import type { Store } from '../../store/store.ts';
 import { addCommand } from '../command.ts';
 import { type CommandContext, withStore } from '../context.ts';
 import { Failure } from '../exit.ts';
-import { withInvocation } from '../invocation.ts';
-import { writeJson, writeLine } from '../output.ts';
-import { issue, type PrintedToken, parseLifetime, unknownToken } from './issued-tokens.ts';
+import { writeHint, writeJson, writeLine } from '../output.ts';
+import { issue, issuerOf, type PrintedToken, parseLifetime, unknownToken } from './issued-tokens.ts';
 
 export function registerRenew(token: Command, context: CommandContext): void {
   addCommand(token, context, {
@@ -42,23 +40,21 @@ interface RenewOptions {
 
 const renew = (context: CommandContext, options: RenewOptions, wanted: string): Promise<void> =>
   withStore(context, async (store, config) => {
-    const { clock, stdout, stderr } = context;
+    const { stdout, stderr } = context;
     const tokens = await findTokens(store, wanted, options.user);
     const [model] = tokens.slice(-1);
     if (!model) throw unknownToken(wanted);
-    const keys = await loadSigningKeys(config.signingKey, { create: false });
+    const issuer = await issuerOf(store, config, context);
     const { userId, settings } = model;
     const scopes = TOKEN_SCOPES.filter((scope) => model.scopes.includes(scope));
     const name = model.name ?? `key ${model.id.slice(0, 8)}`;
     const lifetimeMs = options.expiresIn ?? model.expiresAt - model.issuedAt;
     const oldIds = tokens.map(({ id }) => id);
-    const issued = await issue(
-      { store, keys, now: clock() },
-      { ...settings, userId, scopes, name, lifetimeMs },
-      (token) => store.renewTokens(oldIds, token),
+    const issued = await issue(issuer, { ...settings, userId, scopes, name, lifetimeMs }, (token) =>
+      store.renewTokens(oldIds, token),
     );
     await (options.json ? writeJson(stdout, issued) : writeLine(stdout, issued.token));
-    if (stderr.isTTY) await writeLine(stderr, withInvocation(describe(name, issued, oldIds), context));
+    if (stderr.isTTY) await writeHint(context, describe(name, issued, oldIds));
   });
 
 /** All that are renewed as one: of one user, with the same rights. */

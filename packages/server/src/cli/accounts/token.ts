@@ -14,12 +14,12 @@ import { addCommand, parseTimeZone } from '../command.ts';
 import { HANDLED_OPTION, type HandledFlag } from '../confirm.ts';
 import { type CommandContext, withStore } from '../context.ts';
 import { Failure } from '../exit.ts';
-import { withInvocation } from '../invocation.ts';
-import { printList, writeJson, writeJsonArray, writeLine } from '../output.ts';
+import { printList, writeHint, writeJson, writeJsonArray, writeLine } from '../output.ts';
 import {
   DAY_MS,
   issue,
   issueAll,
+  issuerOf,
   type PrintedToken,
   parseLifetime,
   type TokenRequest,
@@ -148,16 +148,15 @@ async function issueTokens(context: CommandContext, options: IssueOptions): Prom
   checkIssueOptions(options);
   const { user: userId, name = null, source, map = [], timeZone, force, json } = options;
   const scopes = options.scope ?? (source && (['leads:write'] as const));
-  const { clock, signal, stdout, stderr } = context;
+  const { signal, stdout, stderr } = context;
   await withStore(context, async (store, config) => {
-    const keys = await loadSigningKeys(config.signingKey, { create: false });
+    const issuer = await issuerOf(store, config, context);
     const requestOf = (userId: string): TokenRequest => ({
       ...{ userId, name, lifetimeMs: options.expiresIn },
       ...(scopes && { scopes }),
       ...(source && { source: { name: source, map: Object.fromEntries(map) } }),
       ...(timeZone !== undefined && { timeZone }),
     });
-    const issuer = { store, keys, now: clock() };
     async function* issueForAll() {
       for await (const page of userPages(store, signal))
         yield await issueAll(
@@ -173,8 +172,8 @@ async function issueTokens(context: CommandContext, options: IssueOptions): Prom
     );
     const issued = await issue(issuer, requestOf(userId));
     await (json ? writeJson(stdout, issued) : writeLine(stdout, issued.token));
-    if (stderr.isTTY) await writeLine(stderr, withInvocation(describeIssued(issued, user), context));
-    if (others.length > 0) await writeLine(stderr, withInvocation(describeAdded(name ?? ''), context));
+    if (stderr.isTTY) await writeHint(context, describeIssued(issued, user));
+    if (others.length > 0) await writeHint(context, describeAdded(name ?? ''));
   });
 }
 

@@ -15,8 +15,7 @@ import { addCommand } from '../command.ts';
 import { HANDLED_OPTION, type HandledFlag } from '../confirm.ts';
 import { type CommandContext, withStore } from '../context.ts';
 import { Failure } from '../exit.ts';
-import { withInvocation } from '../invocation.ts';
-import { printList, writeJson, writeLine } from '../output.ts';
+import { printList, writeHint, writeJson, writeLine } from '../output.ts';
 import { settleOwed } from '../owed.ts';
 import { findCompany, findUser, noSuchPlace, noSuchUser, userPages } from './organisation.ts';
 
@@ -98,7 +97,7 @@ revoked and get 401, and tokens of your identity provider work again. The leads 
 
 const listUsers = (context: CommandContext, { json }: { readonly json?: true }): Promise<void> =>
   withStore(context, async (store) => {
-    const { stderr, signal } = context;
+    const { signal } = context;
     const count = await printList(context, userPages(store, signal), json, {
       headings: ['ID', 'COMPANY', 'PLAN', 'ACCESS', 'BRANCH', 'DEPARTMENT', 'NAME', 'E-MAIL'],
       toRow: ({ id, companyId, plan, accessLevel, branchId, departmentId, name, email }) => [
@@ -106,7 +105,7 @@ const listUsers = (context: CommandContext, { json }: { readonly json?: true }):
       ],
     });
     const hint = 'There are no users yet. `leadtap org apply` creates them.';
-    if (count === 0 && !json) await writeLine(stderr, withInvocation(hint, context));
+    if (count === 0 && !json) await writeHint(context, hint);
   });
 
 /** A change of the organisation as that of a file with this user alone. */
@@ -132,7 +131,7 @@ async function addUser(context: CommandContext, options: UserOptions, id: string
   const hint = mayPoll(user)
     ? `\`leadtap token issue --user ${id}\` creates a token.`
     : `Polls are refused until the plan is PROFESSIONAL: \`leadtap user set ${id} --plan PROFESSIONAL\`.`;
-  await writeLine(context.stderr, withInvocation(hint, context));
+  await writeHint(context, hint);
 }
 
 function toUserInput(options: UserOptions, id: string): User {

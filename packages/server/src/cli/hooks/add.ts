@@ -19,7 +19,7 @@ import { type CommandContext, knownServiceUrl, withStore } from '../context.ts';
 import { Failure } from '../exit.ts';
 import { withInvocation } from '../invocation.ts';
 import { parseSince } from '../leads/find.ts';
-import { writeJson, writeLine } from '../output.ts';
+import { writeHint, writeJson, writeLine } from '../output.ts';
 import { warnAboutService } from '../running-service.ts';
 import { addAgainCommand, hooksOf } from './find.ts';
 import { checkName } from './rename.ts';
@@ -120,7 +120,7 @@ const addHook = (context: CommandContext, flags: AddFlags): Promise<void> =>
     const { tokenId: _, send: __, ...printed } = facts;
     for (const [key, value] of Object.entries(printed)) await writeLine(stdout, `${key.padEnd(6)}  ${value}`);
     if (isKnown) await writeLine(stderr, describeKnown(hook, since, context));
-    await writeLine(stderr, withInvocation(describeHook(hook, user), context));
+    await writeHint(context, describeHook(hook, user));
     await warnAboutService(context, config, url);
   });
 

@@ -25,8 +25,7 @@ import { addCommand } from '../command.ts';
 import { HANDLED_OPTION, type HandledFlag } from '../confirm.ts';
 import { type CommandContext, withStore } from '../context.ts';
 import { Failure } from '../exit.ts';
-import { withInvocation } from '../invocation.ts';
-import { printList, writeJson, writeLine } from '../output.ts';
+import { printList, writeHint, writeJson, writeLine } from '../output.ts';
 import { settleOwed } from '../owed.ts';
 import { findServiceProblem, readInstance } from '../running-service.ts';
 import { registerAdd } from './add.ts';
@@ -134,7 +133,7 @@ const listHooks = (context: CommandContext, options: ListOptions): Promise<void>
       toRow: (listed) => toRow(listed, now),
       whole: ['ID', 'LEADS'],
     });
-    for (const message of problems) await writeLine(stderr, withInvocation(message, context));
+    for (const message of problems) await writeHint(context, message);
     const advice =
       '`leadtap hooks add` creates one, and so does a platform when an automation with the instant trigger is switched on.';
     if (count === 0 && !json) await writeLine(stderr, `There is no webhook subscription. ${advice}`);

@@ -6,8 +6,7 @@ import { describeTimes } from '../../import/time-hints.ts';
 import { formatIssue, type ValidationIssue } from '../../leads/parse-lead.ts';
 import { plural } from '../../lib/formats.ts';
 import type { CommandContext } from '../context.ts';
-import { withInvocation } from '../invocation.ts';
-import { writeLine } from '../output.ts';
+import { writeHint, writeLine } from '../output.ts';
 import { ProgressBar } from '../progress-bar.ts';
 import { type Delivery, printDeliveries } from './deliveries.ts';
 import type { ImportInput, RejectsFile } from './files.ts';
@@ -167,6 +166,6 @@ export class ImportReport implements ImportObserver {
 
   async #print(text: string): Promise<void> {
     this.#bar.clear();
-    await writeLine(this.#context.stderr, withInvocation(text, this.#context));
+    await writeHint(this.#context, text);
   }
 }

@@ -16,8 +16,7 @@ import { addCommand, collect } from '../command.ts';
 import { type ConfirmFlags, confirmOrStop, isInteractive, requireConsent } from '../confirm.ts';
 import { type CommandContext, withStore } from '../context.ts';
 import { EXIT_CODES, ExitCode, exitCodeOf, Failure } from '../exit.ts';
-import { withInvocation } from '../invocation.ts';
-import { formatLeadCount, type Output, Table, writeJson, writeLine } from '../output.ts';
+import { formatLeadCount, type Output, Table, writeHint, writeJson, writeLine } from '../output.ts';
 import { checkFound } from './find.ts';
 import { formatRefused, refusedPages } from './refused.ts';
 
@@ -114,7 +113,7 @@ async function erase(context: CommandContext, flags: EraseFlags, ids: readonly s
       else if (isComplete) await writeLine(context.stdout, 'The files of the database were cleaned.');
       if (removed > 0) await writeLine(context.stdout, `${formatRefused(removed)} deleted`);
       for (const sentence of [...remains, ...(isSearch ? [OWN_FILES] : [])])
-        await writeLine(context.stderr, withInvocation(sentence, context));
+        await writeHint(context, sentence);
     }
     if (!isComplete) throw new ExitCode(EXIT_CODES.failed);
   });

@@ -132,7 +132,7 @@ async function* allLeads(
   signal: AbortSignal,
 ): Pages {
   for await (const { id: companyId } of companiesOf(store, signal, company))
-    yield* leadPages(store, { companyId, since, limit: Infinity }, signal);
+    yield* leadPages(store, { companyId, since }, signal);
 }
 
 const fieldsOf = ({ createdAt }: ExportOptions): readonly ImportField[] =>

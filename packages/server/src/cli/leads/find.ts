@@ -5,6 +5,7 @@ import type { StoredLead } from '../../leads/record.ts';
 import { toWire } from '../../leads/render.ts';
 import type { LeadListQuery } from '../../leads/store.ts';
 import { toDurationMs } from '../../lib/clock.ts';
+import { pagesOf } from '../../lib/pages.ts';
 import type { Store } from '../../store/store.ts';
 import { findCompany } from '../accounts/organisation.ts';
 import { Failure } from '../exit.ts';
@@ -21,26 +22,17 @@ export function parseSince(text: string, now: number): number {
 
 const LEADS_PER_PAGE = 500;
 
-/**
- * At most `limit` leads, page by page, so that any number of them fits into memory. Without a company, pages are of all companies,
- * in the order of time.
- */
-export async function* leadPages(
+/** Page by page, so that any number of leads fits into memory. Without a company, pages are of all companies, in the order of time. */
+export const leadPages = (
   store: Store,
-  { companyId, since, limit }: Pick<LeadListQuery, 'companyId' | 'since' | 'limit'>,
+  query: Pick<LeadListQuery, 'companyId' | 'since'>,
   signal: AbortSignal,
-): AsyncGenerator<readonly StoredLead[]> {
-  let after: LeadListQuery['after'];
-  for (let remaining = limit; remaining > 0; remaining -= LEADS_PER_PAGE) {
+): AsyncGenerator<readonly StoredLead[]> =>
+  pagesOf<StoredLead>(LEADS_PER_PAGE, (last, limit) => {
     signal.throwIfAborted();
-    const size = Math.min(remaining, LEADS_PER_PAGE);
-    const page = await store.listLeads({ companyId, since, limit: size, ...(after && { after }) });
-    yield page;
-    const last = page.at(-1);
-    if (last === undefined || page.length < size) return;
-    after = { companyId: last.companyId, createdAt: last.lead.createdAt };
-  }
-}
+    const after = last && { companyId: last.companyId, createdAt: last.lead.createdAt };
+    return store.listLeads({ ...query, limit, ...(after && { after }) });
+  });
 
 /** The only lead with this id. Throws if there is none, or if several companies have one. */
 export async function findLead(store: Store, id: string, companyId: string | undefined): Promise<StoredLead> {

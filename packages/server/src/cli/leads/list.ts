@@ -63,16 +63,16 @@ const listLeads = (context: CommandContext, options: ListOptions): Promise<void>
   withStore(context, async (store) => {
     const { company: companyId, since, limit, search, json } = options;
     if (companyId !== undefined) await findCompany(store, companyId);
-    // One more than the limit, to find out whether there are more.
     const found =
       search === undefined
-        ? leadPages(store, { companyId, since, limit: limit + 1 }, context.signal)
+        ? leadPages(store, { companyId, since }, context.signal)
         : searchLeads(store, options, context);
     let count = 0;
     async function* limited() {
       for await (const page of found) {
         yield page.slice(0, limit - count);
         count += page.length;
+        if (count > limit) return;
       }
     }
     const companyHeading = companyId === undefined ? ['COMPANY'] : [];

@@ -16,8 +16,7 @@ import { addCommand } from '../command.ts';
 import { type ConfirmFlags, confirmOrStop, requireConsent } from '../confirm.ts';
 import { type CommandContext, withStore } from '../context.ts';
 import { EXIT_CODES, ExitCode, Failure } from '../exit.ts';
-import { withInvocation } from '../invocation.ts';
-import { formatLeadCount, printList, writeJson, writeJsonArray, writeLine } from '../output.ts';
+import { formatLeadCount, printList, writeHint, writeJson, writeJsonArray, writeLine } from '../output.ts';
 
 const SELECTION = {
   '--all': 'all refused requests, instead of ids',
@@ -262,7 +261,7 @@ async function accept(context: CommandContext, flags: AcceptFlags, ids: readonly
       await writeLine(stdout, `${plural(requests, 'request')} ${verb}: ${formatLeadCount(leads)}`);
     }
     if (failed === 0) return;
-    await writeLine(stderr, withInvocation(describeFix(failed), context));
+    await writeHint(context, describeFix(failed));
     throw new ExitCode(EXIT_CODES.failed);
   });
 }
