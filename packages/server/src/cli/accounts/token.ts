@@ -6,7 +6,6 @@ import type { ListedToken } from '../../accounts/store.ts';
 import { DEFAULT_TOKEN_SCOPES, formatTokenScopes, TOKEN_SCOPES } from '../../accounts/token-scopes.ts';
 import type { Config } from '../../config.ts';
 import { mayPoll } from '../../leads/access.ts';
-import { fieldProblem } from '../../leads/parse-lead.ts';
 import { systemClock, toIso, toIsoOrNull } from '../../lib/clock.ts';
 import { printable, quoteForShell } from '../../lib/escape.ts';
 import type { Store } from '../../store/store.ts';
@@ -14,6 +13,7 @@ import { addCommand, parseTimeZone } from '../command.ts';
 import { HANDLED_OPTION, type HandledFlag } from '../confirm.ts';
 import { type CommandContext, withStore } from '../context.ts';
 import { Failure } from '../exit.ts';
+import { checkFields, collectPairs, type FieldMap } from '../field-map.ts';
 import { printList, writeHint, writeJson, writeJsonArray, writeLine } from '../output.ts';
 import {
   DAY_MS,
@@ -52,7 +52,7 @@ export function registerToken(program: Command, context: CommandContext): void {
       },
       '--map <answer=field>': {
         text: 'with --source: the field of an answer, by its label; can be given several times',
-        parse: collectAnswer,
+        parse: collectPairs('Write ANSWER=FIELD, such as "Your e-mail=email".'),
       },
       '--time-zone <name>': {
         text: 'of times without an offset in leads that are sent with the token: Europe/Paris',
@@ -122,15 +122,6 @@ function parseScope(text: string, previous: readonly TokenScope[] = []): readonl
   return TOKEN_SCOPES.filter((scope) => scope === text || previous.includes(scope));
 }
 
-type AnswerMap = readonly (readonly [answer: string, field: string])[];
-
-/** A label may contain an equals sign; a field does not. */
-function collectAnswer(text: string, collected: AnswerMap = []): AnswerMap {
-  const at = text.lastIndexOf('=');
-  if (at < 1) throw new InvalidArgumentError('Write ANSWER=FIELD, such as "Your e-mail=email".');
-  return [...collected, [text.slice(0, at), text.slice(at + 1).trim()]];
-}
-
 interface IssueOptions {
   readonly user?: string;
   readonly allUsers?: true;
@@ -138,7 +129,7 @@ interface IssueOptions {
   readonly expiresIn: number;
   readonly scope?: readonly TokenScope[];
   readonly source?: LeadSource;
-  readonly map?: AnswerMap;
+  readonly map?: FieldMap;
   readonly timeZone?: string;
   readonly force?: true;
   readonly json?: true;
@@ -192,10 +183,7 @@ function checkIssueOptions(options: IssueOptions): void {
   ];
   for (const [isMistake, message] of mistakes) if (isMistake) throw new Failure('usage', message);
   // A field map in a token cannot be changed, so its errors are found before the token exists.
-  for (const [answer, field] of map) {
-    const problem = fieldProblem(field, { historical: false, clock: systemClock });
-    if (problem !== undefined) throw new Failure('usage', `--map "${answer}=${field}": ${field} ${problem}`);
-  }
+  checkFields(map, systemClock);
 }
 
 const describeAdded = (name: string): string =>

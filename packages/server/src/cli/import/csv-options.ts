@@ -6,15 +6,14 @@ import { createDateFormat, type DateFormat } from '../../leads/lead-times.ts';
 import { fieldProblem } from '../../leads/parse-lead.ts';
 import type { CommandContext } from '../context.ts';
 import { Failure } from '../exit.ts';
+import { type FieldMap, parsePair } from '../field-map.ts';
 
 export interface CsvFlags {
   readonly format?: LeadsFormat;
   readonly separator?: Separator;
-  readonly map?: readonly (MapFlag | typeof AUTO)[];
+  readonly map?: readonly (FieldMap[number] | typeof AUTO)[];
   readonly historical?: true;
 }
-
-type MapFlag = readonly [column: string, field: string];
 
 /** `--map auto`: the columns that have no field get the suggested one. */
 const AUTO = 'auto';
@@ -64,16 +63,13 @@ export function collectDateFormat(
   );
 }
 
-/** A column may have an equals sign in its name; a field has none. */
-export function collectMap(
+export const collectMap = (
   text: string,
   collected: NonNullable<CsvFlags['map']> = [],
-): NonNullable<CsvFlags['map']> {
-  if (text === AUTO) return [...collected, AUTO];
-  const at = text.lastIndexOf('=');
-  if (at < 1) throw new InvalidArgumentError('Write COLUMN=FIELD, such as "Vorname=firstName", or auto.');
-  return [...collected, [text.slice(0, at), text.slice(at + 1).trim()]];
-}
+): NonNullable<CsvFlags['map']> => [
+  ...collected,
+  text === AUTO ? AUTO : parsePair(text, 'Write COLUMN=FIELD, such as "Vorname=firstName", or auto.'),
+];
 
 /** The format of the file. Options that are for CSV alone say that it is CSV. */
 export function formatOfFlags({ format, separator, map }: CsvFlags): LeadsFormat | undefined {

@@ -1,8 +1,7 @@
 import type { LeadError } from '@leadtap/contract';
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { type AcceptOutcome, acceptRefused } from '../../intake/accept-refused.ts';
 import type { RefusedLeadWithBody, StoredRefusedLead } from '../../intake/store.ts';
-import { fieldProblem } from '../../leads/parse-lead.ts';
 import type { LeadInput } from '../../leads/record.ts';
 import { shownNames, shownQuestions } from '../../leads/shown-names.ts';
 import type { WrittenLead } from '../../leads/store.ts';
@@ -16,6 +15,7 @@ import { addCommand } from '../command.ts';
 import { type ConfirmFlags, confirmOrStop, requireConsent } from '../confirm.ts';
 import { type CommandContext, withStore } from '../context.ts';
 import { EXIT_CODES, ExitCode, Failure } from '../exit.ts';
+import { checkFields, collectPairs, type FieldMap } from '../field-map.ts';
 import { formatLeadCount, printList, writeHint, writeJson, writeJsonArray, writeLine } from '../output.ts';
 
 const SELECTION = {
@@ -57,7 +57,7 @@ values; a name that may be a value is "other". \`leadtap leads refused show\` ha
       ...SELECTION,
       '--map <name=field>': {
         text: 'the field of a name in the body, or of a question of a form; can be given several times',
-        parse: collectNames,
+        parse: collectPairs('Write NAME=FIELD, such as mail=email.'),
       },
       '--dry-run': 'show what would be stored, and store nothing',
       '--json': 'print an array of { id, accepted, leads, message, errors }',
@@ -199,28 +199,17 @@ async function requireIds({ refusedLeads }: Store, ids: readonly string[]): Prom
   for (const id of ids) if (!(await refusedLeads.find(id))) throw unknownId(id);
 }
 
-type Names = Readonly<Record<string, string>>;
-
-/** A name may contain an equals sign; a field does not. */
-function collectNames(text: string, collected: Names = {}): Names {
-  const at = text.lastIndexOf('=');
-  if (at < 1) throw new InvalidArgumentError('Write NAME=FIELD, such as mail=email.');
-  return { ...collected, [text.slice(0, at)]: text.slice(at + 1).trim() };
-}
-
 interface AcceptFlags extends Selection {
-  readonly map?: Names;
+  readonly map?: FieldMap;
   readonly dryRun?: true;
   readonly json?: true;
 }
 
 async function accept(context: CommandContext, flags: AcceptFlags, ids: readonly string[]): Promise<void> {
-  const { map = {}, dryRun, json } = flags;
+  const { map: given = [], dryRun, json } = flags;
   const { clock, signal, stdout, stderr } = context;
-  for (const [name, field] of Object.entries(map)) {
-    const problem = fieldProblem(field, { historical: false, clock });
-    if (problem !== undefined) throw new Failure('usage', `--map "${name}=${field}": ${field} ${problem}`);
-  }
+  checkFields(given, clock);
+  const map = Object.fromEntries(given);
   await withStore(context, async (store, { timeZone }) => {
     let [requests, leads, failed] = [0, 0, 0];
     const selected = await selectIds(store, ids, flags);
