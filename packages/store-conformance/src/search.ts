@@ -122,25 +122,26 @@ export const searchChecks = [
     assert.deepEqual(await searchAll(store, { scope: nowhere, limit: 10 }), []);
   }),
 
-  check('search: a search over many long leads ends early, and the next one continues', async ({ store }) => {
+  check('search: a search over many leads ends early, and the next one continues', async ({ store }) => {
     await apply(store, ACME);
     await stamp(store, [lead('first', { fields: { fullName: 'Ada' } })]);
-    const ids = Array.from({ length: 200 }, (_, index) => `lead-${index}`);
-    for (const id of ids) {
-      const long = 'e'.repeat(10_000);
-      const fields = { firstName: long, lastName: long, email: long, phone1: long, phone2: long };
-      await stamp(store, [
-        lead(id, { fields: { ...fields, fullName: id === 'lead-50' ? '\u00e9'.repeat(10_000) : long } }),
-      ]);
-    }
-    const { leads, next } = await store.searchLeads({ scope: ALL_OF_ACME, limit: 100 });
-    assert(leads.length < 100 && next !== undefined, 'a page has a bounded size');
-    const empty = await store.searchLeads({ scope: ALL_OF_ACME, text: 'ada', limit: 100 });
-    assert(
-      empty.leads.length === 0 && empty.next !== undefined,
-      'a page that has not searched all leads may be empty',
-    );
+    for (let batch = 0; batch < 11; batch += 1)
+      await stamp(
+        store,
+        Array.from({ length: 1000 }, (_, index) => lead(`${batch}-${index}`, { fields: { fullName: 'Bo' } })),
+      );
+    const { leads, next } = await store.searchLeads({ scope: ALL_OF_ACME, text: 'ada', limit: 100 });
+    assert(leads.length === 0 && next !== undefined, 'a page that has not searched all leads may be empty');
     assert.deepEqual(await searchAll(store, { text: 'ada', limit: 100 }), ['first']);
+  }),
+
+  check('search: long texts are compared', async ({ store }) => {
+    await apply(store, ACME);
+    const ids = Array.from({ length: 100 }, (_, index) => `lead-${index}`);
+    for (const id of ids) {
+      const long = (id === 'lead-50' ? '\u00e9' : 'e').repeat(10_000);
+      await stamp(store, [lead(id, { fields: { fullName: long, firstName: long, email: long } })]);
+    }
     assert.deepEqual(await searchAll(store, { text: 'e'.repeat(200), limit: 100 }), ids.reverse());
   }),
 

@@ -9,12 +9,8 @@ import type { StoredLeadRow } from './row.ts';
 import { createLeadMatcher, type LeadMatcher } from './search.ts';
 import type { LeadStore } from './store.ts';
 
-/**
- * A search ends when it has taken so long, by these measured times of a processor, and the next one continues. Texts of leads are searched in
- * the database; those that may match leave it and are compared here.
- */
-const MAX_COST_NS = 28_000_000;
-const COST_NS = { lead: 2500, searchedByte: 7, otherByte: 0.25, candidateCharacter: 100, foundCharacter: 25 };
+/** A search that has compared so many leads ends, and the next one continues: some 30 ms of a processor. */
+const MAX_COMPARED = 10_000;
 /** Found leads are read in parts, because a lead may have 100 kB. */
 const LEADS_PER_PART = 10;
 
@@ -26,14 +22,8 @@ const LEVELS = {
 } as const satisfies Record<LeadScope['level'], object>;
 
 function placeOf(scope: LeadScope): string {
-  switch (scope.level) {
-    case 'COMPANY':
-      return scope.companyId;
-    case 'BRANCH':
-      return scope.branchId;
-    case 'DEPARTMENT':
-      return scope.departmentId;
-  }
+  if (scope.level === 'COMPANY') return scope.companyId;
+  return scope.level === 'BRANCH' ? scope.branchId : scope.departmentId;
 }
 
 /** The beginnings of texts in one text, without those that are null. */
@@ -43,11 +33,6 @@ const joinTexts = (separator: string, ...columns: readonly string[]): string =>
 const TEXT = `concat_ws('\n', l.id, ${joinTexts('\n', 'full_name')}, ${joinTexts(' ', 'first_name', 'last_name')},
   ${joinTexts('\n', 'email', 'phone1', 'phone2')})`;
 const PHONES = joinTexts('\n', 'phone1', 'phone2');
-
-const sumOf = (columns: readonly string[], bytesOf: (column: string) => string): string =>
-  columns.map((column) => `coalesce(${bytesOf(`l.${column}`)}, 0)`).join(' + ');
-const SEARCHED = ['full_name', 'first_name', 'last_name', 'email', 'phone1', 'phone2'];
-const OTHERS = ['address', 'address_notes', 'custom_fields', 'images'];
 
 /** The first three values: company, place, time before which the leads were created. */
 function levelSql(dialect: Dialect, level: LeadScope['level'], readLeads: (leads: string) => string) {
@@ -63,10 +48,8 @@ function levelSql(dialect: Dialect, level: LeadScope['level'], readLeads: (leads
      * one value, because a row for each takes twice as long.
      */
     search: `
-      SELECT min("createdAt") AS last, count(*) AS leads, CAST(sum(bytes) AS bigint) AS bytes,
-             CAST(sum("otherBytes") AS bigint) AS "otherBytes", ${dialect.jsonOfRows(['"createdAt"', 'text', 'phones'], mayMatch)} AS candidates
-        FROM (SELECT leadtap.to_ms(l.created_at) AS "createdAt", ${TEXT} AS text, ${PHONES} AS phones,
-                     ${sumOf(SEARCHED, (column) => `octet_length(${column})`)} AS bytes, ${sumOf(OTHERS, dialect.storedBytes)} AS "otherBytes"
+      SELECT min("createdAt") AS last, count(*) AS leads, ${dialect.jsonOfRows(['"createdAt"', 'text', 'phones'], mayMatch)} AS candidates
+        FROM (SELECT leadtap.to_ms(l.created_at) AS "createdAt", ${TEXT} AS text, ${PHONES} AS phones
                 FROM ${leads} ORDER BY l.created_at DESC LIMIT ${dialect.leadsPerStep}) AS step`,
     /** The third value is a JSON array of times instead. A lead that has left the scope meanwhile is not read. */
     read: readLeads(`${dialect.rows('$3', { createdAt: 'time' })} AS k
@@ -81,15 +64,11 @@ type Candidate = readonly [createdAt: number, text: string, phones: string];
 interface Step {
   readonly candidates: readonly Candidate[];
   readonly next: number | undefined;
-  readonly costNs: number;
 }
 
 interface SearchRow {
   readonly last: number | null;
   readonly leads: number;
-  /** Of the texts that are searched, and of the others, as they are stored. */
-  readonly bytes: number | null;
-  readonly otherBytes: number | null;
   readonly candidates: string | null;
 }
 
@@ -110,22 +89,16 @@ export function createLeadSearch(
     const values = [...valuesOf(scope), before, limit];
     const rows = yield* query<{ createdAt: number }>(sql[scope.level].list, values);
     const candidates = rows.map(({ createdAt }): Candidate => [createdAt, '', '']);
-    return { candidates, next: rows.length < limit ? undefined : rows.at(-1)?.createdAt, costNs: 0 };
+    return { candidates, next: rows.length < limit ? undefined : rows.at(-1)?.createdAt };
   }
 
   function* searchStep(scope: LeadScope, before: number, { part, digits }: LeadMatcher): SqlTask<Step> {
     const pattern = digits === '' ? null : `%${[...digits].join('%')}%`;
     const values = [...valuesOf(scope), before, part, pattern];
     const [row] = yield* query<SearchRow>(sql[scope.level].search, values);
-    const { last = null, leads = 0, bytes, otherBytes, candidates } = row ?? {};
-    const json = candidates ?? '[]';
-    const costNs =
-      leads * COST_NS.lead +
-      (bytes ?? 0) * COST_NS.searchedByte +
-      (otherBytes ?? 0) * COST_NS.otherByte +
-      json.length * COST_NS.candidateCharacter;
+    const { last = null, leads = 0, candidates } = row ?? {};
     const next = leads < dialect.leadsPerStep ? undefined : (last ?? undefined);
-    return { candidates: JSON.parse(json), next, costNs };
+    return { candidates: JSON.parse(candidates ?? '[]'), next };
   }
 
   function* readPart(scope: LeadScope, keys: readonly number[]): SqlTask<StoredLeadRow[]> {
@@ -152,9 +125,9 @@ export function createLeadSearch(
       const matcher = text === undefined ? undefined : createLeadMatcher(text);
       const found: number[] = [...(stamps ?? [])];
       let next: number | undefined = stamps ? stamps[limit - 1] : before;
-      let costNs = 0;
-      const isOver = () => costNs >= MAX_COST_NS || isTimeUp();
-      const isGoingOn = () => next === before || (found.length < limit && !isOver());
+      let compared = 0;
+      const isGoingOn = () =>
+        next === before || (found.length < limit && compared < MAX_COMPARED && !isTimeUp());
       while (stamps === undefined && next !== undefined && isGoingOn()) {
         const from: number = next;
         const step: Step = await runStep(
@@ -170,30 +143,18 @@ export function createLeadSearch(
         for (const [index, [createdAt]] of step.candidates.entries())
           if (isMatch[index]) found.push(createdAt);
         next = step.next;
-        costNs += step.costNs;
+        compared += dialect.leadsPerStep;
       }
       if (found.length > limit) next = found[limit - 1];
 
       const leads: StoredLead[] = [];
       const keys = found.slice(0, limit);
       for (let start = 0; start < keys.length; start += LEADS_PER_PART) {
-        // At least one part, so that the next search begins later.
-        if (start > 0 && isOver()) {
-          next = keys[start - 1];
-          break;
-        }
         const part = keys.slice(start, start + LEADS_PER_PART);
         const rows = await runStep(scope, () => readPart(scope, part), signal);
-        costNs += rows.reduce((sum, row) => sum + countCharacters(row), 0) * COST_NS.foundCharacter;
         leads.push(...rows.map(toLead));
       }
       return { leads: leads.sort((a, b) => b.lead.createdAt - a.lead.createdAt), next };
     },
   };
 }
-
-const countCharacters = (row: StoredLeadRow): number =>
-  Object.values(row).reduce<number>((sum, value) => {
-    if (typeof value === 'string') return sum + value.length;
-    return typeof value === 'object' && value !== null ? sum + JSON.stringify(value).length : sum;
-  }, 0);

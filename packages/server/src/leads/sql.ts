@@ -1,6 +1,7 @@
 /** Leads for the operator in a database: lists over all companies, and leads by their id. */
 
 import {
+  AFTER_ALL_MS,
   AFTER_ALL_TIMES,
   BEFORE_ALL_TIMES,
   type Dialect,
@@ -9,7 +10,6 @@ import {
   type SqlDatabase,
   type SqlTask,
 } from '../sql/sql.ts';
-import { firstStep, type ListOrder, NEWEST_FIRST, nextStep, OLDEST_FIRST } from './list-steps.ts';
 import type { LeadRecord, StoredLead } from './record.ts';
 import { LEAD_COLUMNS, type StoredLeadRow, toStoredLead } from './row.ts';
 import { createLeadSearch } from './search-sql.ts';
@@ -60,32 +60,50 @@ const readSql = (dialect: Dialect, leads: string): string => `
   SELECT ${STORED_COLUMNS} FROM ${leads}
     ${dialect.joinEach('companies', 'c', 'c.id = l.company_id')} ${joinNames(dialect)}`;
 
+/** The parts of SQL that differ between the two orders of a list. */
+interface ListOrder {
+  readonly direction: 'ASC' | 'DESC';
+  readonly after: '>' | '<';
+  readonly upTo: '<=' | '>=';
+  /** Of a time: the one before it, in milliseconds. What is after that has the same time, or is after it. */
+  readonly oneBack: '- 1' | '+ 1';
+  /** Of several times, the one that comes first. */
+  readonly nearest: 'min' | 'max';
+  readonly end: string;
+}
+
+const OLDEST_FIRST: ListOrder = {
+  ...{ direction: 'ASC', after: '>', upTo: '<=', oneBack: '- 1', nearest: 'min', end: AFTER_ALL_TIMES },
+};
+const NEWEST_FIRST: ListOrder = {
+  ...{ direction: 'DESC', after: '<', upTo: '>=', oneBack: '+ 1', nearest: 'max', end: BEFORE_ALL_TIMES },
+};
+
+/** Each further step of a list reads more: a company with most of the leads would need many, and each of them reads every company. */
+const FIRST_LOOKAHEAD = 32;
+const LOOKAHEAD_GROWTH = 4;
+
 /** The keys of a company after the last lead of the page before. A company that sorts after it may have a lead of the same time. */
-const keysOf = (company: 'company' | 'any_company', { after, oneBack }: ListOrder): string => `
+const keysOf = ({ after, oneBack }: ListOrder): string => `
   SELECT i.created_at AS value FROM leadtap.leads AS i
-   WHERE i.company_id = ${company}.id AND i.created_at ${after} leadtap.from_ms(
-     CASE WHEN ${company}.id ${after} $2 THEN CAST($3 AS bigint) ${oneBack} ELSE CAST($3 AS bigint) END)`;
+   WHERE i.company_id = company.id AND i.created_at ${after} leadtap.from_ms(
+     CASE WHEN company.id ${after} $2 THEN CAST($3 AS bigint) ${oneBack} ELSE CAST($3 AS bigint) END)`;
 
-/** Up to this time, no company has more than `lookahead` + 1 leads. Null if none has that many. */
-const horizonSql = (order: ListOrder): string => `
-  SELECT ${order.nearest}((
-    ${keysOf('any_company', order)} ORDER BY i.created_at ${order.direction} LIMIT 1 OFFSET $5)) AS at
-    FROM leadtap.companies AS any_company`;
-
-const isUpToHorizon = ({ upTo, direction }: ListOrder): string =>
-  `i.created_at ${upTo} coalesce((SELECT at FROM horizon), ${direction === 'ASC' ? AFTER_ALL_TIMES : BEFORE_ALL_TIMES})`;
+const COMPANIES = 'leadtap.companies AS company WHERE (CAST($1 AS text) IS NULL OR company.id = $1)';
 
 /**
- * No index sorts the leads of all companies. So the first keys of each company are read, a range of its primary key, and sorted. With
- * a lookahead, the horizon bounds how many: with 1,000 companies, a page of 500 leads takes 130 ms instead of 500 ms if their leads
- * arrive in turns. The values: company or null, company and time of the last lead before, limit, lookahead.
+ * No index sorts the leads of all companies. So the first keys of each company are read, a range of its primary key, and sorted. The
+ * horizon bounds how many: up to this time, no company has more than `lookahead` + 1 leads. With 1,000 companies, a page of 500 leads
+ * takes 130 ms instead of 500 ms if their leads arrive in turns. The values: company or null, company and time of the last lead before,
+ * limit, lookahead.
  */
-function listSql(dialect: Dialect, order: ListOrder, hasLookahead: boolean): string {
-  const { direction } = order;
-  const keys = `${keysOf('company', order)} ${hasLookahead ? `AND ${isUpToHorizon(order)}` : ''}
-    ORDER BY i.created_at ${direction} LIMIT $4`;
+function listSql(dialect: Dialect, order: ListOrder): string {
+  const { direction, upTo, nearest, end } = order;
+  const sorted = `ORDER BY i.created_at ${direction}`;
+  const keys = `${keysOf(order)} AND i.created_at ${upTo} coalesce((SELECT at FROM horizon), ${end}) ${sorted} LIMIT $4`;
   return `
-    ${hasLookahead ? `WITH horizon AS MATERIALIZED (${horizonSql(order)})` : ''}
+    WITH horizon AS MATERIALIZED (
+      SELECT ${nearest}((${keysOf(order)} ${sorted} LIMIT 1 OFFSET $5)) AS at FROM ${COMPANIES})
     SELECT ${STORED_COLUMNS} FROM (
       SELECT company.id AS company_id, k.value AS created_at FROM leadtap.companies AS company
         ${dialect.joinValues(keys, 'k')}
@@ -96,43 +114,37 @@ function listSql(dialect: Dialect, order: ListOrder, hasLookahead: boolean): str
     ORDER BY page.created_at ${direction}, page.company_id ${direction}`;
 }
 
-const prepareSql = (dialect: Dialect) => ({
-  find: findSql(dialect),
-  newest: { all: listSql(dialect, NEWEST_FIRST, false), some: listSql(dialect, NEWEST_FIRST, true) },
-  following: { all: listSql(dialect, OLDEST_FIRST, false), some: listSql(dialect, OLDEST_FIRST, true) },
-});
-
 /** `decode` reads a row as the database has it. */
 export function createLeadLists(
   database: SqlDatabase,
   decode: (row: StoredLeadRow) => LeadRecord,
 ): Pick<LeadStore, 'listLeads' | 'findLeads' | 'searchLeads'> {
   const { dialect, read } = database;
-  const sql = prepareSql(dialect);
+  const find = findSql(dialect);
+  const newest = listSql(dialect, NEWEST_FIRST);
+  const following = listSql(dialect, OLDEST_FIRST);
   const toLead = (row: StoredLeadRow): StoredLead => toStoredLead(row, decode(row));
   return {
     ...createLeadSearch(database, (leads) => readSql(dialect, leads), toLead),
 
     async findLeads(id, companyId) {
       if (!isStorable(id) || !isStorable(companyId ?? '')) return [];
-      const rows = await read(() => query<StoredLeadRow>(sql.find, [companyId ?? null, id]));
+      const rows = await read(() => query<StoredLeadRow>(find, [companyId ?? null, id]));
       return rows.map(toLead);
     },
 
-    async listLeads(list) {
-      const { companyId = null, since } = list;
+    async listLeads({ companyId = null, since, after, limit }) {
       if (!isStorable(companyId ?? '')) return [];
-      const statements = since === undefined ? sql.newest : sql.following;
       return read(function* () {
         const leads: StoredLead[] = [];
-        for (let next = firstStep(list); next !== undefined; next = nextStep(next, list, leads)) {
-          const { afterCompany, afterTime, limit, lookahead } = next;
-          const values = [companyId, afterCompany, afterTime, limit];
-          const rows =
-            lookahead === null
-              ? yield* query<StoredLeadRow>(statements.all, values)
-              : yield* query<StoredLeadRow>(statements.some, [...values, lookahead]);
+        let [lastCompany, lastTime] = [after?.companyId ?? null, after?.createdAt ?? since ?? AFTER_ALL_MS];
+        for (let lookahead = FIRST_LOOKAHEAD; leads.length < limit; lookahead *= LOOKAHEAD_GROWTH) {
+          const values = [companyId, lastCompany, lastTime, limit - leads.length, lookahead];
+          const rows = yield* query<StoredLeadRow>(since === undefined ? newest : following, values);
           leads.push(...rows.map(toLead));
+          const last = leads.at(-1);
+          if (rows.length === 0 || last === undefined) break;
+          [lastCompany, lastTime] = [last.companyId, last.lead.createdAt];
         }
         return leads;
       });

@@ -122,8 +122,6 @@ export interface Dialect {
   indexedBy(index: string): string;
   /** Whether a text contains the text of a parameter, which is in lower case. Letters that are not ASCII may not be found. */
   containsAscii(text: string, parameter: string): string;
-  /** The bytes of a column of any type as it is stored, which the database knows without reading it. */
-  storedBytes(column: string): string;
   /** How many leads one statement of a search compares. */
   readonly leadsPerStep: number;
   /** The rows of which a condition is true as one text: a JSON array with an array for each. Null or empty if there are none. */

@@ -41,7 +41,6 @@ const POSTGRES: Dialect = {
   indexedBy: () => '',
   /** The collation of the database may have other lower-case letters, and is slower. */
   containsAscii: (text, parameter) => `strpos(lower(${text} COLLATE "C"), ${parameter}) > 0`,
-  storedBytes: (column) => `pg_column_size(${column})`,
   /** Fewer would take longer, because each step is a transaction. More with long texts would take more time than a search may. */
   leadsPerStep: 150,
   jsonOfRows: (values, condition) =>

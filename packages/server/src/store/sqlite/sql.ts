@@ -19,7 +19,6 @@ export const SQLITE: Dialect = {
     `CROSS JOIN json_each((SELECT json_group_array(value) FROM (${query}))) AS ${alias}`,
   indexedBy: (index) => `INDEXED BY ${index}`,
   containsAscii: (text, parameter) => `instr(lower(${text}), ${parameter}) > 0`,
-  storedBytes: (column) => `octet_length(${column})`,
   /** A part of a millisecond, or 15 ms if each lead has 60 kB of text: it blocks the event loop. */
   leadsPerStep: 60,
   jsonOfRows: (values, condition) =>
