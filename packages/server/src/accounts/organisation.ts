@@ -1,10 +1,4 @@
-/**
- * The organisation file: companies with their branches, departments, statuses and users. Only `org apply` loads this module:
- * TypeBox and its compiler take 0.3 s to load, longer than any other command needs.
- */
-import { type Static, type TSchema, Type } from 'typebox';
-import { Compile } from 'typebox/compile';
-import { Settings } from 'typebox/system';
+/** The organisation file: companies with their branches, departments, statuses and users. */
 import { isJsonObject } from '../lib/json.ts';
 import {
   ACCESS_LEVELS,
@@ -15,7 +9,7 @@ import {
   findStatusProblem,
   findTextProblem,
 } from './organisation-fields.ts';
-import type { Company, Organisation, UserInput } from './records.ts';
+import type { Branch, Company, Organisation, User, UserInput } from './records.ts';
 
 /** A mistake at one place of the file. */
 export interface FileProblem {
@@ -28,125 +22,104 @@ export type ParsedOrganisation =
   | { readonly kind: 'ok'; readonly organisation: Organisation }
   | { readonly kind: 'invalid'; readonly problems: readonly FileProblem[] };
 
-const stringWith = (findProblem: FindProblem) =>
-  Type.Refine(
-    Type.String(),
-    (text) => findProblem(text) === undefined,
-    (text) => findProblem(text) ?? '',
-  );
-const nullableWith = (findProblem: FindProblem) =>
-  Type.Refine(
-    Type.Unsafe<string | null>({ type: ['string', 'null'] }),
-    (text) => text === null || findProblem(text) === undefined,
-    (text) => findProblem(text ?? '') ?? '',
-  );
-const record = <T extends Record<string, TSchema>>(properties: T) =>
-  Type.Object(properties, { additionalProperties: false });
+interface BranchFile extends Omit<Branch, 'departments'> {
+  readonly departments?: Branch['departments'];
+}
 
-const text = stringWith((value) => findTextProblem(value));
-const nullableText = nullableWith((value) => findTextProblem(value));
+type UserFile = Pick<User, 'id' | 'plan' | 'accessLevel'> & Partial<UserInput>;
 
-const StatusSchema = record({
-  value: stringWith(findStatusProblem),
-  label: text,
-  color: stringWith(findColorProblem),
-  final: Type.Boolean(),
+interface CompanyFile extends Omit<Company, 'branches' | 'users'> {
+  readonly branches?: readonly BranchFile[];
+  readonly users?: readonly UserFile[];
+}
+
+/** The problems of a value and of what is in it. */
+type Check = (value: unknown, path: string) => readonly FileProblem[];
+
+const valueThat =
+  (isRight: (value: unknown) => boolean, detail: string): Check =>
+  (value, path) =>
+    isRight(value) ? [] : [{ path, detail }];
+
+const text =
+  (findProblem: FindProblem = (value) => findTextProblem(value)): Check =>
+  (value, path) => {
+    const detail = typeof value === 'string' ? findProblem(value) : 'must be a string';
+    return detail === undefined ? [] : [{ path, detail }];
+  };
+
+const nullable =
+  (check: Check): Check =>
+  (value, path) =>
+    value === null ? [] : check(value, path);
+
+const list =
+  (check: Check): Check =>
+  (value, path) =>
+    Array.isArray(value)
+      ? value.flatMap((item: unknown, index) => check(item, `${path}[${index}]`))
+      : [{ path, detail: 'must be an array' }];
+
+const record =
+  (required: Readonly<Record<string, Check>>, optional: Readonly<Record<string, Check>> = {}): Check =>
+  (value, path) => {
+    if (!isJsonObject(value)) return [{ path, detail: 'must be an object' }];
+    const checks = { ...required, ...optional };
+    const known = Object.keys(checks);
+    const missing = Object.keys(required).filter((key) => !Object.hasOwn(value, key));
+    const unknown = Object.keys(value).filter((key) => !known.includes(key));
+    return [
+      ...missing.map((key) => ({ path: joinPath(path, key), detail: 'is missing' })),
+      ...unknown.map((key) => ({
+        path: joinPath(path, key),
+        detail: `is not known here; known are ${known.join(', ')}`,
+      })),
+      ...Object.entries(checks).flatMap(([key, check]) =>
+        Object.hasOwn(value, key) ? check(value[key], joinPath(path, key)) : [],
+      ),
+    ];
+  };
+
+const STATUS = record({
+  value: text(findStatusProblem),
+  label: text(),
+  color: text(findColorProblem),
+  final: valueThat((value) => typeof value === 'boolean', 'must be true or false'),
 });
 
-const BranchSchema = record({
-  id: text,
-  name: text,
-  departments: Type.Optional(Type.Array(record({ id: text, name: text }))),
-});
+const STATUSES: Check = (value, path) =>
+  Array.isArray(value) && value.length === 0
+    ? [{ path, detail: 'must list at least one status; leave it out to keep the catalogue' }]
+    : list(STATUS)(value, path);
 
-const UserSchema = record({
-  id: text,
-  plan: stringWith(findPlanProblem),
-  accessLevel: Type.Enum([...ACCESS_LEVELS]),
-  email: Type.Optional(nullableWith(findEmailProblem)),
-  name: Type.Optional(nullableText),
-  branchId: Type.Optional(nullableText),
-  departmentId: Type.Optional(nullableText),
-});
+const PLACE = { id: text(), name: text() };
+const BRANCH = record(PLACE, { departments: list(record(PLACE)) });
 
-const CompanySchema = record({
-  id: text,
-  name: text,
-  statuses: Type.Optional(Type.Array(StatusSchema, { minItems: 1 })),
-  branches: Type.Optional(Type.Array(BranchSchema)),
-  users: Type.Optional(Type.Array(UserSchema)),
-});
+const LEVELS: readonly unknown[] = ACCESS_LEVELS;
+const USER = record(
+  {
+    id: text(),
+    plan: text(findPlanProblem),
+    accessLevel: valueThat((value) => LEVELS.includes(value), `must be one of ${ACCESS_LEVELS.join(', ')}`),
+  },
+  {
+    email: nullable(text(findEmailProblem)),
+    name: nullable(text()),
+    branchId: nullable(text()),
+    departmentId: nullable(text()),
+  },
+);
 
-const FileSchema = record({ companies: Type.Array(CompanySchema) });
-
-type CompanyFile = Static<typeof CompanySchema>;
-type UserFile = Static<typeof UserSchema>;
+const COMPANY = record(PLACE, { statuses: STATUSES, branches: list(BRANCH), users: list(USER) });
+const FILE = record({ companies: list(COMPANY) });
 
 /** Checks the whole file, so that all mistakes are reported together. */
 export function parseOrganisation(json: unknown): ParsedOrganisation {
-  const problems = [...findSchemaProblems(json), ...findReferenceProblems(json)];
+  const problems = [...FILE(json, ''), ...findReferenceProblems(json)];
   if (problems.length > 0) return { kind: 'invalid', problems };
-  const { companies } = json as Static<typeof FileSchema>;
+  const { companies } = json as { readonly companies: readonly CompanyFile[] };
   return { kind: 'ok', organisation: { companies: companies.map(toCompany) } };
 }
-
-/** By default TypeBox stops after 8. */
-const MAX_PROBLEMS = 1000;
-
-function findSchemaProblems(json: unknown): FileProblem[] {
-  Settings.Set({ maxErrors: MAX_PROBLEMS });
-  const validator = Compile(FileSchema);
-  // `Check` takes 2 µs for a user, `Errors` takes 90.
-  if (validator.Check(json)) return [];
-  return validator.Errors(json).flatMap((error) => {
-    const path = toPath(error.instancePath);
-    switch (error.keyword) {
-      case 'required':
-        return error.params.requiredProperties.map((key) => ({
-          path: joinPath(path, key),
-          detail: 'is missing',
-        }));
-      case 'additionalProperties': {
-        const known = Object.keys(propertiesAt(error.schemaPath)).join(', ');
-        return error.params.additionalProperties.map((key) => ({
-          path: joinPath(path, key),
-          detail: `is not known here; known are ${known}`,
-        }));
-      }
-      case 'type':
-        return [{ path, detail: `must be ${TYPE_NAMES[String(error.params.type)] ?? 'a string'}` }];
-      case 'enum':
-        return [{ path, detail: `must be one of ${error.params.allowedValues.join(', ')}` }];
-      case 'minItems':
-        return [{ path, detail: 'must list at least one status; leave it out to keep the catalogue' }];
-      case '~refine':
-        return [{ path, detail: error.message }];
-      default:
-        // `additionalProperties` reports each unknown key a second time as a schema that is false.
-        return [];
-    }
-  });
-}
-
-const TYPE_NAMES: Readonly<Record<string, string>> = {
-  object: 'an object',
-  array: 'an array',
-  boolean: 'true or false',
-};
-
-function propertiesAt(schemaPath: string): object {
-  let schema: unknown = FileSchema;
-  for (const key of schemaPath.split('/').slice(1)) schema = isJsonObject(schema) ? schema[key] : undefined;
-  return isJsonObject(schema) && isJsonObject(schema['properties']) ? schema['properties'] : {};
-}
-
-/** A JSON pointer, as `companies[0].name`. */
-const toPath = (pointer: string): string =>
-  pointer
-    .split('/')
-    .slice(1)
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .reduce((path, step) => (/^\d+$/.test(step) ? `${path}[${step}]` : joinPath(path, step)), '');
 
 function joinPath(path: string, key: string): string {
   if (!/^\w+$/.test(key)) return `${path}[${JSON.stringify(key)}]`;

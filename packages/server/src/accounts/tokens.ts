@@ -78,7 +78,7 @@ export function makeVerifyToken({ keys, external, clock, maxCachedTokens }: Toke
       // The key, not the token, decides the algorithm: own keys and those of the identity provider each accept their own.
       const ownVerifier = findOwnVerifier(token);
       const verified = ownVerifier
-        ? readClaims(ownVerifier(token), undefined)
+        ? readClaims(await ownVerifier(token), undefined)
         : await externalVerifier?.verify(token, nowMs);
       const verification = verified ? checkTimes(verified, nowMs) : INVALID;
       // Rejected tokens are not cached: guessed tokens must not evict good ones.

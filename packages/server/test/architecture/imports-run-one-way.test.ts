@@ -24,9 +24,7 @@ const FLOORS = [
 /** The only parts that use a package. All may use `@leadtap/contract`. */
 const MAY_USE: Readonly<Record<string, readonly string[]>> = {
   jose: ['accounts'],
-  'fast-jwt': ['accounts'],
   'lru-cache': ['accounts', 'connections', 'hooks', 'limits', 'poll', 'status'],
-  typebox: ['accounts'],
   uuid: ['cli', 'store'],
   commander: ['cli'],
   'csv-parse': ['import'],
