@@ -15,13 +15,14 @@ export const countText = (count: number, one: string, many = one, max = Infinity
 
 export const PHRASES = {
   lead: (count: number) => countText(count, 'lead', 'leads', MAX_COUNTED_LEADS),
+  noLeads: 'No leads in the last 30 days',
   request: (count: number) => countText(count, 'request', 'requests'),
   sent: (count: number) => countText(count, 'sent'),
   hasAll: 'has all',
   waiting: (count: number) => `${countText(count, 'waits', 'wait', MAX_COUNTED_WAITING)}, safe`,
   missed: (count: number) => countText(count, 'not received'),
   pruned: (count: number) => `${countText(count, 'deleted')} by age before sent`,
-  older: (count: number) => `${countText(count, 'of them')} older`,
+  older: (count: number, date: string) => `${countText(count, 'before')} ${date}`,
   none: 'not meant for it',
   added: (count: number) => countText(count, 'new'),
   updated: (count: number) => `${countText(count, 'updated')} (not sent again)`,

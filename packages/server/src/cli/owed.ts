@@ -26,7 +26,8 @@ export async function settleOwed<Result>(
   for (const { facts, judgement } of owing) {
     const { id, name } = facts.connection;
     const { stdout } = context;
-    await writeHint(context, `${printable(name)}: ${judgement.message}. ${judgement.fix}`);
+    const fix = handled ? '' : ` ${judgement.fix}`;
+    await writeHint(context, `${printable(name)}: ${judgement.message}.${fix}`);
     const question = `${PHRASES.handled}: ${printable(name)}?`;
     const mayAsk = !yes && isInteractive(context);
     if (!handled && !(mayAsk && (await confirm(question, context)))) continue;

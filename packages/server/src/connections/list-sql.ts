@@ -38,6 +38,7 @@ const listSql = (dialect: Dialect): string => `
          u.branch_id AS "branchId", u.department_id AS "departmentId",
          (SELECT count(*) ${TOKENS}) AS tokens,
          (SELECT count(*) ${TOKENS} AND (t.key_id IS NULL OR ${dialect.isIn('t.key_id', '$5')} OR ${dialect.isIn("''", '$5')})) AS "acceptedTokens",
+         (SELECT leadtap.to_ms(max(t.expires_at)) ${TOKENS}) AS "keysUntil",
          (SELECT leadtap.to_ms(max(t.used_at)) ${TOKENS} AND t.replaced_by IS NOT NULL) AS "oldKeyUsedAt",
          (SELECT count(*) ${HOOKS}) AS hooks,
          (SELECT count(*) ${HOOKS} AND (h.key_id IS NULL OR ${dialect.isIn('h.key_id', '$5')} OR ${dialect.isIn("''", '$5')})) AS "acceptedHooks",
@@ -111,6 +112,7 @@ interface ListedRow extends StoredConnection {
   readonly tokens: number;
   readonly acceptedTokens: number;
   readonly oldKeyUsedAt: number | null;
+  readonly keysUntil: number | null;
   readonly hooks: number;
   readonly acceptedHooks: number;
   readonly url: string | null;
@@ -189,7 +191,17 @@ export function* listFacts(
     const [sum] = sums.get(row.id) ?? [];
     const hours = parseHours(sum?.hours ?? null);
     const { currentUser, userCompany, plan, accessLevel, branchId, departmentId, lastStamp, ...rest } = row;
-    const { tokens, acceptedTokens, oldKeyUsedAt, hooks, acceptedHooks, url, nextTryAt, ...others } = rest;
+    const {
+      tokens,
+      acceptedTokens,
+      oldKeyUsedAt,
+      keysUntil,
+      hooks,
+      acceptedHooks,
+      url,
+      nextTryAt,
+      ...others
+    } = rest;
     const { waiting, waitingSince, webhookFailingSince, ...stored } = others;
     const connection = toConnection(stored);
     // Of several webhooks, one that works must not hide another that fails.
@@ -204,6 +216,7 @@ export function* listFacts(
       isKeyAccepted: hooks > 0 ? acceptedHooks > 0 : tokens === 0 || acceptedTokens > 0,
       hasKeys: tokens + hooks > 0,
       oldKeyUsedAt,
+      keysUntil,
       host: address?.host ?? null,
       origin: address?.origin ?? null,
       stoppedBy: null,

@@ -39,8 +39,10 @@ export function styleOf({ link }: Habit, since: number | null, isStamp: boolean)
 }
 
 /** Whether a poll moves the connection: it asks as at least half of the last ten did, itself included, or for what `Link` gave. */
-export function isCounted({ habit }: Connection, { since }: Asked, style: PollStyle): boolean {
+export function isCounted({ habit, endedAt }: Connection, { since }: Asked, style: PollStyle): boolean {
   const { styles, link } = habit;
+  // One that had ended may have been put into another program, which asks otherwise.
+  if (endedAt !== null) return true;
   if (styles.length === 0 || (since !== null && since === link)) return true;
   const same = styles.filter((one) => one === style).length;
   return 2 * (same + 1) >= styles.length + 1;
@@ -134,8 +136,9 @@ export function notePoll(before: Connection, run: PollRun, context: PollContext)
         );
   const noted: Connection = {
     ...judged,
-    ...{ errors: 0, failingSince: null, eventOpenSince: null },
-    lastAt: laterOf(before.lastAt, lastAt),
+    // What a person asks with its token says nothing of the automation.
+    ...(counts && { errors: 0, failingSince: null, eventOpenSince: null }),
+    lastAt: counts ? laterOf(before.lastAt, lastAt) : before.lastAt,
     habit: { ...judged.habit, repeated, link: page.link, linkHasLeads: page.newest !== null },
   };
   return noted.workedAt === null && hasWorked(noted, lastAt) ? { ...noted, workedAt: lastAt } : noted;

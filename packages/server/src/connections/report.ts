@@ -55,7 +55,8 @@ export async function readMoment({
 }: ReportSources): Promise<Moment> {
   const now = clock();
   const deadTimes = await connections.listDeadTimes(now - COUNTED_MS);
-  return { now, timeZone, silentAfterMs, deadTimes, lastStamp: 0, since: now - COUNTED_MS };
+  const since = now - COUNTED_MS;
+  return { now, timeZone, silentAfterMs, deadTimes, lastStamp: 0, since, sharedNames: new Set() };
 }
 
 export interface Report extends Connections {
@@ -67,9 +68,9 @@ export async function readReport(sources: ReportSources, query: ReportQuery): Pr
   const moment = await readMoment(sources);
   const { leads, firstAt } = await connections.countLeads(query.scope, moment.since, MAX_COUNTED_LEADS);
   const since = firstAt === null ? moment.since : Math.max(moment.since, firstAt - 1);
-  const counted = { ...moment, since };
   const facts: ConnectionFacts[] = [];
-  for await (const one of allFacts(sources, query, counted)) facts.push(one);
+  for await (const one of allFacts(sources, query, { ...moment, since })) facts.push(one);
+  const counted = { ...moment, since, sharedNames: sharedNamesOf(facts) };
   facts.push(...(await readUnassigned(connections, query)));
   const judged = facts.flatMap((one): JudgedRow[] => {
     const judgement = judge(one, { ...counted, lastStamp: one.lastStamp });
@@ -85,6 +86,12 @@ export async function readReport(sources: ReportSources, query: ReportQuery): Pr
     out: rows.filter((row) => !isIn(row)).map((row) => toOut(row, counted)),
     rows,
   };
+}
+
+function sharedNamesOf(facts: readonly ConnectionFacts[]): ReadonlySet<string> {
+  const seen = new Set<string>();
+  const names = facts.map(({ connection }) => connection.name);
+  return new Set(names.filter((name) => seen.size === seen.add(name).size));
 }
 
 const isIn = ({ facts }: JudgedRow): boolean => facts.connection.kind === 'send';
@@ -138,6 +145,7 @@ async function readUnassigned(
       isKeyAccepted: true,
       hasKeys: false,
       oldKeyUsedAt: null,
+      keysUntil: null,
       host: null,
       origin: null,
       stoppedBy: null,

@@ -4,6 +4,7 @@ import {
   type ConnectionLevel,
   countText,
   DOOR_ID,
+  dateText,
   dayText,
   IMPORT_FIELDS,
   PHRASES,
@@ -42,6 +43,8 @@ export interface Moment extends TimeContext {
   readonly silentAfterMs: number;
   /** Figures are of the leads since then. */
   readonly since: number;
+  /** Names of several connections: a command needs the id. */
+  readonly sharedNames: ReadonlySet<string>;
 }
 
 type Facts = Connection & ConnectionFacts & Moment;
@@ -135,7 +138,7 @@ const owed = (facts: Facts): string =>
     missedOf(facts) > 0 && PHRASES.missed(missedOf(facts)),
     facts.pruned > 0 && PHRASES.pruned(facts.pruned),
     facts.waiting > 0 && PHRASES.waiting(facts.waiting),
-    facts.olderOwed > 0 && PHRASES.older(facts.olderOwed),
+    facts.olderOwed > 0 && PHRASES.older(facts.olderOwed, dateText(facts.since, facts.timeZone)),
     facts.held > 0 && PHRASES.held(facts.held),
     lostOf(facts) > 0 && PHRASES.lost(lostOf(facts)),
   ]);
@@ -182,7 +185,7 @@ const ENDED_WHY: Readonly<Record<string, string>> = {
 };
 
 const CORRECT = 'Correct it where it runs';
-const ASK_AGAIN = 'Ask for them again';
+const ASK_AGAIN = 'Let it send them again';
 /** Why requests are refused, and what to do. Of other codes, the title of the problem. */
 const CAUSES: Readonly<Record<string, readonly [why: string, advice: string]>> = {
   'token-missing': [
@@ -221,13 +224,14 @@ function causeOf({ kind }: Case, code = 'refused'): readonly [why: string, advic
 }
 function causes(facts: Case, of: readonly { readonly why: string }[]): string {
   const all = [...new Set(of.map(({ why }) => causeOf(facts, why)[0]))];
-  return join([...all.slice(0, MAX_CAUSES), all.length > MAX_CAUSES && 'and others']);
+  return join([...all.slice(0, MAX_CAUSES), all.length > MAX_CAUSES && 'and others'], '; ');
 }
 const firstWaiting: Text = (facts) => `the first since ${clock(facts, facts.waitingSince)}`;
 
 const fieldsOf = (facts: Case): readonly string[] => [
   ...new Set(facts.heldWhy.flatMap(({ fields }) => fields)),
 ];
+const CONTACT_FIELDS: readonly string[] = ['fullName', 'firstName', 'lastName', 'email', 'phone1', 'phone2'];
 /** The field that each name stands for. A value that does not fit is stored as a custom field. */
 const maps: Text = (facts) =>
   fieldsOf(facts)
@@ -242,17 +246,17 @@ const maps: Text = (facts) =>
 /** They may be spam, or sent again. */
 const TURNED_AWAY: readonly string[] = ['rate-limit-exceeded', 'client-closed-request', 'request-timeout'];
 
-type Command = ConnectionAction | 'log' | 'export';
+type Command = ConnectionAction | 'log' | 'export' | 'refused';
 const COMMANDS: Readonly<Record<Command, string>> = {
   ...{ handled: 'connections handled', renew: 'token renew', resume: 'connections resume' },
   ...{ send: 'connections send --missed', accept: 'leads refused accept --all --connection' },
   ...{ connect: 'connections handled', 'allow-host': 'connections log', log: 'connections log' },
-  export: 'leads export --owed',
+  ...{ export: 'leads export --owed', refused: 'leads refused list --connection' },
 };
 /** With its name if a person can paste it, else with its id. */
 function commandOf(action: Command, facts: Case): string {
   const { id, name, companyId } = facts;
-  const isNamed = isArgument(name) && id !== DOOR_ID && id !== UNASSIGNED_ID;
+  const isNamed = isArgument(name) && id !== DOOR_ID && id !== UNASSIGNED_ID && !facts.sharedNames.has(name);
   const isOfCompany = id === UNASSIGNED_ID && isArgument(companyId);
   const flags = isOfCompany
     ? ` --company ${quoteForShell(companyId)}`
@@ -286,6 +290,11 @@ const adviceOf = (facts: Case, [first]: readonly { readonly why: string }[]): st
 const HELD: Shared = {
   ...{ why: heldWhy, advice: (facts) => adviceOf(facts, facts.heldWhy), action: 'accept' },
 };
+const NO_CONTACT: Shared = {
+  advice: () =>
+    'Look for the field of the e-mail address or phone number, and accept them with --map, or delete them:',
+  command: 'refused',
+};
 const LOST: Shared = {
   why: (facts) => causes(facts, facts.lost),
   ...{ advice: (facts) => adviceOf(facts, facts.lost), action: 'handled' },
@@ -299,7 +308,10 @@ const SILENT: Shared = {
 const PAUSED: Shared = { advice: () => 'Let it go on with', action: 'resume' };
 const RENEW: Shared = { advice: () => 'Paste a new key there:', action: 'renew' };
 const KEY: Shared = { what: () => 'its key is no longer accepted', ...RENEW };
-const LOG: Shared = { advice: () => 'See what it asked for and got:' };
+const LOG: Shared = {
+  advice: ({ kind }) =>
+    kind === 'webhook' ? 'See what its receiver answered:' : 'See what it asked for and got:',
+};
 const FAILING: Shared = { why: failingWhy, ...LOG };
 const AHEAD: Shared = {
   what: (facts) => `asks for leads after ${clock(facts, facts.aheadSince)}`,
@@ -323,12 +335,17 @@ const HOST: Shared = { ...STOPPED, action: 'allow-host' };
 const areHooksOff = ({ stoppedBy }: Case): boolean => stoppedBy === 'LEADTAP_HOOKS';
 const isOwing = (facts: Case): boolean =>
   facts.state === 'ended' && facts.workedAt !== null && missedOf(facts) + facts.pruned + facts.waiting > 0;
+/** An edited automation is deleted and made again within minutes. */
+const isBeingMadeAgain = (facts: Case): boolean =>
+  isOwing(facts) && facts.endedBy === 'deleted' && facts.now - (facts.endedAt ?? 0) < MIN_TROUBLE_MS;
 const isOver = ({ state, startStamp }: Case): boolean => state === 'ended' || startStamp === null;
 /** One that polls and is not called may have a new key that it has not used yet. */
 const isExpired = ({ kind, source, eventAt, waiting, tokenExpiresAt, now }: Case): boolean => {
   if (source !== 'token' || tokenExpiresAt === null || tokenExpiresAt > now) return false;
   return kind === 'webhook' || eventAt !== null || waiting > 0;
 };
+const areKeysExpired = ({ keysUntil, workedAt, now }: Case): boolean =>
+  workedAt !== null && keysUntil !== null && keysUntil <= now;
 const isFailingByKey = ({ state, source, errors, lastErrorCode }: Case): boolean =>
   state === 'failing' && source !== 'provider' && errors > 0 && lastErrorCode?.startsWith('token-') === true;
 const isSilentOwing = ({ state, waiting }: Case): boolean => state === 'silent' && waiting > 0;
@@ -342,6 +359,11 @@ const isNewLong = ({ state, stateSince, waitingSince, now }: Case): boolean =>
 const isKeyLost = ({ isKeyAccepted, state }: Case): boolean =>
   !isKeyAccepted && state !== 'new' && state !== 'ended';
 const isLost = ({ lost }: Case): boolean => lost.some(({ why }) => !TURNED_AWAY.includes(why));
+/** No name is known to be a field with which a person can be reached: to accept them as they are would be refused again. */
+const hasNoContact = (facts: Case): boolean =>
+  facts.held > 0 &&
+  facts.heldWhy[0]?.why === 'no-contact' &&
+  !fieldsOf(facts).some((name) => CONTACT_FIELDS.includes(fieldOfName(name) ?? name));
 const isTurnedAway = ({ lost, now }: Case): boolean => lost.some(({ lastAt }) => now - lastAt < DAY_MS);
 const isKnocking = ({ lost, now }: Case): boolean =>
   lost.some(({ why, lastAt }) => why === 'token-invalid' && now - lastAt < DAY_MS);
@@ -349,6 +371,12 @@ const isKnocking = ({ lost, now }: Case): boolean =>
 /** In the order of urgency: the first that holds is said. */
 export const RULES: Readonly<Record<'in' | 'out' | 'door' | 'unassigned', readonly Rule[]>> = {
   out: [
+    {
+      name: 'replaced',
+      level: 'unknown',
+      when: isBeingMadeAgain,
+      why: () => 'its platform deleted it just now',
+    },
     {
       ...{ name: 'ended', level: 'error', when: isOwing, action: 'handled' },
       why: ({ endedBy }) => ENDED_WHY[endedBy ?? ''] ?? '',
@@ -368,7 +396,13 @@ export const RULES: Readonly<Record<'in' | 'out' | 'door' | 'unassigned', readon
       advice: () => 'Send them:',
     },
     { name: 'missed', level: 'error', when: ({ missed }) => missed.passed > 0, ...MISSED },
-    { name: 'hooks-off', level: 'warning', when: areHooksOff, ...STOPPED },
+    {
+      name: 'hooks-off',
+      level: 'warning',
+      when: areHooksOff,
+      ...STOPPED,
+      advice: () => 'Set LEADTAP_HOOKS=on, then see',
+    },
     { name: 'host', level: 'warning', when: ({ stoppedBy }) => stoppedBy !== null, ...HOST },
     { name: 'failing-key', level: 'error', when: isFailingByKey, ...FAILING, ...RENEW },
     { name: 'failing', level: 'error', when: 'failing', ...FAILING },
@@ -382,10 +416,12 @@ export const RULES: Readonly<Record<'in' | 'out' | 'door' | 'unassigned', readon
   ],
   in: [
     { name: 'key', level: 'error', when: isKeyLost, ...KEY },
+    { name: 'held-unknown', level: 'error', when: hasNoContact, ...HELD, ...NO_CONTACT },
     { name: 'held', level: 'error', when: ({ held }) => held > 0, ...HELD },
     { name: 'lost', level: 'error', when: isLost, ...LOST },
     { name: 'turned-away', level: 'warning', when: isTurnedAway, ...LOST },
     { name: 'over', level: null, when: 'ended' },
+    { name: 'expired', level: 'error', when: areKeysExpired, why: () => 'its key has expired', ...RENEW },
     { name: 'silent', level: 'warning', when: 'silent', why: longestPause, ...SILENT },
     { name: 'new', level: 'unknown', when: 'new', ...NEW },
     { name: 'working', level: 'good', when: () => true },

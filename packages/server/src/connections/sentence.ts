@@ -23,7 +23,8 @@ const MAX_NAMES = 3;
 /** The sentence has the totals of what is held and lost. */
 const NAMED_IN: readonly string[] = ['key', 'silent', 'unknown-key'];
 
-const nameOf = ({ facts }: JudgedRow): string => inSentence(facts.connection.name);
+const nameOf = ({ facts: { connection } }: JudgedRow): string =>
+  connection.id === DOOR_ID ? PHRASES.door : inSentence(connection.name);
 const isIn = ({ facts }: JudgedRow): boolean => facts.connection.kind === 'send';
 const isDoor = ({ facts }: JudgedRow): boolean => facts.connection.id === DOOR_ID;
 const isAutomation = (row: JudgedRow): boolean => !isIn(row) && row.facts.connection.id !== UNASSIGNED_ID;
@@ -79,7 +80,7 @@ export function sentenceOf(
   const held = senders.reduce((count, { facts }) => count + facts.held, 0);
   const lost = senders.reduce((count, { facts }) => count + lostOf(facts), 0);
   const sentences = [
-    `${leads === 0 ? 'No leads' : PHRASES.lead(leads)} since ${dateText(since, timeZone)}`,
+    leads === 0 ? PHRASES.noLeads : `${PHRASES.lead(leads)} since ${dateText(since, timeZone)}`,
     automations.length > 0 ? '' : senders.length > 0 ? 'No automation is connected' : 'Nothing is connected',
     haveAll(all, PHRASES.hasAll, 'have all'),
     haveAll(some, `${PHRASES.hasAll} that was meant for it`, 'have all that was meant for them'),

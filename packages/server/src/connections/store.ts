@@ -331,6 +331,8 @@ export interface ConnectionFacts {
   readonly lastStamp: number;
   readonly isKeyAccepted: boolean;
   readonly hasKeys: boolean;
+  /** When its last token expires. Null: it has none that was issued here. */
+  readonly keysUntil: number | null;
   /** Of a token that was renewed and works until a person ends it. */
   readonly oldKeyUsedAt: number | null;
   /** Webhooks: where leads are sent, and the setting that stops it. */

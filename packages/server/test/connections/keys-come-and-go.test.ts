@@ -138,6 +138,21 @@ it('what waits for a token that is revoked is said, and stays owed unless it is 
   expect(await rows()).toMatchObject([{ name: 'CRM', state: 'ended', waiting: 2 }]);
 });
 
+it('a new token of the same name after the end may ask otherwise: what it is sent is sent', async () => {
+  const { service, clock, run, rows, issue, old } = await workingPoller();
+  await service.add({ id: 'w1' }, { id: 'w2' });
+  await run(`token revoke ${old.tokenId}`);
+  const { token } = await issue('token issue --user boss --name CRM');
+  clock.advance(MINUTE_MS);
+  const response = await fetch(`${service.url}/automation/new-leads`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  expect(((await response.json()) as Lead[]).map(({ id }) => id)).toEqual(
+    expect.arrayContaining(['w1', 'w2']),
+  );
+  expect(await rows()).toMatchObject([{ name: 'CRM', message: '6 sent', waiting: 0 }]);
+});
+
 it('a token that was tried once owes nothing when it is revoked', async () => {
   const { service, run, rows, issue, poller } = await installation();
   const tried = await issue('token issue --user boss --name curl');

@@ -113,13 +113,13 @@ const ROWS: readonly Row[] = [
     name: 'a quiet week',
     leads: 0,
     facts: [slack(0)],
-    says: 'good: No leads since Thursday 12 Nov.',
+    says: 'good: No leads in the last 30 days.',
   },
   {
     name: '70: an empty installation, and scanners all night',
     leads: 0,
     facts: [door([lost('token-missing', 900)])],
-    says: 'unknown: No leads since Thursday 12 Nov. Nothing is connected.',
+    says: 'unknown: No leads in the last 30 days. Nothing is connected.',
   },
   {
     name: 'scanners change nothing',
@@ -143,8 +143,8 @@ describe('the sentence and the level', () => {
 
   it('names the day in the time zone', () => {
     const since = Date.parse('2026-11-11T23:30:00.000Z');
-    expect(sentenceOf([], 0, { since, timeZone: 'Europe/Paris' })).toContain('since Thursday 12 Nov.');
-    expect(sentenceOf([], 0, { since, timeZone: 'UTC' })).toContain('since Wednesday 11 Nov.');
+    expect(sentenceOf([], 1, { since, timeZone: 'Europe/Paris' })).toContain('since Thursday 12 Nov.');
+    expect(sentenceOf([], 1, { since, timeZone: 'UTC' })).toContain('since Wednesday 11 Nov.');
   });
 });
 

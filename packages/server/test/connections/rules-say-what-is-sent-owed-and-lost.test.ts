@@ -89,6 +89,12 @@ const OUT: readonly Row[] = [
     fix: 'Download them, then mark them as handled: `leadtap leads export --owed CRM`.',
   },
   {
+    name: '61: its platform has deleted it just now, to make it again',
+    facts: webhook({ ...waits(5 * MINUTE), is: { ...ended('deleted'), endedAt: ago(2 * MINUTE) } }),
+    says: 'unknown ended replaced null',
+    message: 'stopped on Thursday, 3 wait, safe: its platform deleted it just now',
+  },
+  {
     name: '42: its receiver answered 410',
     facts: webhook({ ...waits(2 * DAY), is: ended('410') }),
     says: 'error ended ended handled',
@@ -205,7 +211,7 @@ const OUT: readonly Row[] = [
     facts: poller({ ...missed({ passed: 3, moved: 2 }), ...waits(MINUTE), olderOwed: 2 }),
     says: 'error working missed handled',
     message:
-      '38 sent, 5 not received, 3 wait, safe, 2 of them older: CRM asked past them (3), assigned to it too late (2). Safe here',
+      '38 sent, 5 not received, 3 wait, safe, 2 before Thursday 12 Nov: CRM asked past them (3), assigned to it too late (2). Safe here',
   },
   {
     name: 'a webhook went past them',
@@ -218,7 +224,7 @@ const OUT: readonly Row[] = [
     facts: webhook({ ...waits(HOUR), stoppedBy: 'LEADTAP_HOOKS' }),
     says: 'warning working hooks-off null',
     message: 'switched off by LEADTAP_HOOKS, 3 wait, safe',
-    fix: 'Allow hooks.zapier.com with LEADTAP_HOOKS, then see `leadtap connections log Slack`.',
+    fix: 'Set LEADTAP_HOOKS=on, then see `leadtap connections log Slack`.',
   },
   {
     name: '55: its host is taken off the list',
@@ -393,7 +399,7 @@ const IN: readonly Row[] = [
       lost: [lost('malformed-request'), lost('unsupported-media-type'), lost('payload-too-large')],
     }),
     says: 'error working lost handled',
-    message: '26 new, 3 refused, not saved: no valid JSON, neither JSON nor a form, too large',
+    message: '26 new, 3 refused, not saved: no valid JSON; neither JSON nor a form; too large',
   },
   {
     name: '5: the key is in the address',
@@ -442,7 +448,7 @@ const IN: readonly Row[] = [
   {
     name: '20: one was held until its 30 days were over',
     facts: form({ held: 1, heldWhy: [{ why: 'no-contact', fields: [] }], lost: [lost('held-too-long')] }),
-    says: 'error working held accept',
+    says: 'error working held-unknown accept',
     message: '26 new, 1 held back, safe, 1 refused, not saved: no name, e-mail address or phone number',
   },
   {
@@ -466,7 +472,7 @@ const IN: readonly Row[] = [
     }),
     says: 'error working lost handled',
     message:
-      '26 new, 4 refused, not saved: no name, e-mail address or phone number, the Idempotency-Key of another lead, more than 600 a minute, perhaps spam, and others',
+      '26 new, 4 refused, not saved: no name, e-mail address or phone number; the Idempotency-Key of another lead; more than 600 a minute, perhaps spam; and others',
   },
   {
     name: 'a field with a wrong value, and one with a name that cannot be pasted',
@@ -497,6 +503,12 @@ const IN: readonly Row[] = [
     facts: form({ isKeyAccepted: false }),
     says: 'error working key renew',
     message: 'its key is no longer accepted',
+  },
+  {
+    name: 'its last key has expired, and nothing came since',
+    facts: form({ keysUntil: ago(DAY) }),
+    says: 'error working expired renew',
+    message: '26 new: its key has expired',
   },
   {
     name: '64: silent for three times its longest pause',
@@ -627,7 +639,7 @@ describe('a message', () => {
 
 describe('a fix', () => {
   const COMMANDS =
-    /^leadtap (?:connections (?:send --missed|handled|resume|log)|token renew|leads export --owed|leads refused accept --all --connection) (?:[\w@%+=:,./-]+|'[^']+')(?: --company acme)?(?: --map \S+)*$/;
+    /^leadtap (?:connections (?:send --missed|handled|resume|log)|token renew|leads export --owed|leads refused list --connection|leads refused accept --all --connection) (?:[\w@%+=:,./-]+|'[^']+')(?: --company acme)?(?: --map \S+)*$/;
   const commandsOf = (fix: string) => [...fix.matchAll(/`([^`]*)`/g)].map(([, command]) => command ?? '');
 
   it('has one command, which exists', () => {
@@ -637,6 +649,13 @@ describe('a fix', () => {
       return commands.length !== 1 || !commands.every((command) => COMMANDS.test(command));
     });
     expect(wrong).toEqual([]);
+  });
+
+  it('has the id where several connections have the name', () => {
+    const moment = { ...MOMENT, sharedNames: new Set(['CRM']) };
+    expect(judge(poller(missed({ passed: 1 })), moment)?.fix).toContain(
+      '`leadtap leads export --owed poll-1`',
+    );
   });
 
   it.each([

@@ -209,7 +209,7 @@ it('one that is deleted and made again goes on where it was: what came in betwee
   await addRefused('l1', 'l2');
   await remove(id);
   const ended = await row();
-  expect(ended).toMatchObject({ state: 'ended', level: 'error', waiting: 2, sent: 1 });
+  expect(ended).toMatchObject({ state: 'ended', level: 'unknown', waiting: 2, sent: 1 });
   expect(ended.message).toMatch(/its platform deleted it/);
   await service.add({ id: 'l3' });
   expect((await row()).waiting).toBe(2);

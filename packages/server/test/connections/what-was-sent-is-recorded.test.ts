@@ -144,7 +144,8 @@ describe('a person', () => {
     expect(own?.connection.workedAt).not.toBeNull();
     for (const query of ['', `since=${new Date(stamp + 1).toISOString()}`]) await asPerson(query);
     await audit();
-    expect(await facts()).toMatchObject({ connection: { position: own?.connection.position }, waiting: 1 });
+    const { position, lastAt } = own?.connection ?? {};
+    expect(await facts()).toMatchObject({ connection: { position, lastAt }, waiting: 1 });
     expect(await stateOf('w1')).toEqual(['waiting']);
   });
 

@@ -31,6 +31,7 @@ export function registerRefused(leads: Command, context: CommandContext): void {
     description: 'list requests that sent leads and were refused',
     options: {
       '--company <id>': 'only those of this company',
+      '--connection <name>': 'only those of the connection with this name or id',
       '--json':
         'print an array of { id, companyId, tokenId, connection, source, receivedAt, lastAt, times, code, errors }',
     },
@@ -97,14 +98,24 @@ export const refusedPages = (
 
 interface ListFlags {
   readonly company?: string;
+  readonly connection?: string;
   readonly json?: true;
 }
 
-const listRefused = (context: CommandContext, { company, json }: ListFlags): Promise<void> =>
+const isOf = (
+  { connection, connectionId, tokenId }: StoredRefusedLead,
+  wanted: string | undefined,
+): boolean => wanted === undefined || [connection, connectionId, tokenId].includes(wanted);
+
+const listRefused = (context: CommandContext, { company, connection, json }: ListFlags): Promise<void> =>
   withStore(context, async (store) => {
     const { stderr, clock } = context;
     if (company !== undefined) await findCompany(store, company);
-    const count = await printList(context, refusedPages(store, company), json, {
+    async function* pages() {
+      for await (const page of refusedPages(store, company))
+        yield page.filter((row) => isOf(row, connection));
+    }
+    const count = await printList(context, pages(), json, {
       toJson: listedJson,
       headings: ['ID', 'LAST', 'TIMES', 'CONNECTION', 'CODE', 'FIELDS', 'COMPANY'],
       toRow: (row) => [
@@ -181,11 +192,20 @@ async function selectIds(
   if (!all) return ids;
   if (company !== undefined) await findCompany(store, company);
   const selected: string[] = [];
+  const connections = new Set<string>();
   for await (const page of refusedPages(store, company))
     for (const row of page) {
-      const names = [row.connection, row.connectionId, row.tokenId];
-      if (connection === undefined || names.includes(connection)) selected.push(row.id);
+      if (!isOf(row, connection)) continue;
+      selected.push(row.id);
+      connections.add(row.connectionId ?? `${row.companyId} ${row.userId}`);
     }
+  if (connection !== undefined && connections.size > 1)
+    throw new Failure(
+      'usage',
+      `${connections.size} connections are called "${printable(connection)}"`,
+      'Give the id of one instead of the name:',
+      ...connections,
+    );
   if (connection !== undefined && selected.length === 0)
     throw new Failure(
       'not-found',

@@ -19,7 +19,7 @@ export const ago = (ms: number): number => NOW - ms;
 
 export const MOMENT: Moment = {
   ...{ now: NOW, timeZone: 'UTC', lastStamp: ago(5 * MINUTE), deadTimes: [] },
-  ...{ silentAfterMs: 15 * MINUTE, since: ago(7 * DAY) },
+  ...{ silentAfterMs: 15 * MINUTE, since: ago(7 * DAY), sharedNames: new Set() },
 };
 
 export type Given = Partial<ConnectionFacts> & { readonly is?: Partial<Connection> };
@@ -29,6 +29,7 @@ export function factsOf(connection: Connection, { is, ...facts }: Given): Connec
     connection: { ...connection, ...is },
     ...{ user: undefined, lastStamp: 0, isKeyAccepted: true, hasKeys: true },
     oldKeyUsedAt: null,
+    keysUntil: null,
     ...{ host: null, origin: null, stoppedBy: null, nextTryAt: null },
     ...{ leads: 0, updated: 0, waiting: 0, waitingSince: null, olderOwed: 0 },
     ...{ missed: { ...NONE }, held: 0, heldWhy: [], lost: [], longestPauseMs: null, hours: [] },

@@ -67,7 +67,7 @@ export const DOOR_ROWS: readonly Row[] = [
       await form.post({ notes: 'x'.repeat(2 ** 21) });
     },
     says: {
-      web: ['error working 1 added 3 lost → handled', 'too large, neither JSON nor a form, no valid JSON'],
+      web: ['error working 1 added 3 lost → handled', 'too large; neither JSON nor a form; no valid JSON'],
     },
   },
   {

@@ -27,7 +27,10 @@ export const KEY_ROWS: readonly Row[] = [
   },
   {
     name: '41: a webhook that had worked answers 500, and is removed',
-    history: async (world) => switchOff(world, (await failing(500)(world)).id),
+    async history(world) {
+      await switchOff(world, (await failing(500)(world)).id);
+      await world.wait(HOUR / 4);
+    },
     says: { CRM: ['error ended 1 sent 3 waiting → handled', 'its platform deleted it'] },
   },
   {
