@@ -1,4 +1,5 @@
 import { accessSync, constants, statfsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
@@ -115,8 +116,8 @@ export default defineConfig(({ mode }) => {
       pool: 'forks',
       // The tests share no state but the modules themselves; loading those anew for each file took two thirds of the time.
       isolate: false,
-      // Much of the time they wait for a database or a process.
-      maxWorkers: '150%',
+      // Four tenths of the time they wait for a database or a process. A percentage is of the cores, and at most all of them.
+      maxWorkers: Math.max(3, availableParallelism()),
       testTimeout: TEST_LIMIT_MS,
       hookTimeout: TEST_LIMIT_MS,
       expect: { poll: { timeout: WAIT_LIMIT_MS } },
