@@ -46,8 +46,8 @@ export const ACCESS: readonly Fault[] = [
     name: 'token-lasts-a-second-longer',
     breaks: 'A token is accepted for a second after it has expired.',
     file: 'packages/server/src/accounts/tokens.ts',
-    find: 'expiresAtS <= nowS - toleranceS',
-    replace: 'expiresAtS < nowS - toleranceS',
+    find: 'token.expiresAt <= second',
+    replace: 'token.expiresAt < second',
     owner: 'packages/server/test/tokens/tokens-expire.test.ts',
   },
   {

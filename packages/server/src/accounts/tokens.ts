@@ -11,7 +11,7 @@ import {
   TokenVerificationUnavailableError,
 } from './external-tokens.ts';
 import { createOwnVerifiers, MAX_TOKEN_LENGTH } from './own-tokens.ts';
-import type { TokenScope, TokenSource, VerifiedToken } from './records.ts';
+import type { TokenSource, VerifiedToken } from './records.ts';
 import type { SigningKeys } from './signing-keys.ts';
 import { DEFAULT_TOKEN_SCOPES, parseTokenScopes } from './token-scopes.ts';
 
@@ -39,30 +39,13 @@ const EXTERNAL_CLOCK_TOLERANCE_S = 5;
 
 const INVALID: Verification = { kind: 'invalid' };
 
-/** The claims of a token whose signature, issuer and audience are right. Its times are checked at each use. */
-interface TokenClaims {
-  readonly userId: string;
-  readonly tokenId: string | undefined;
-  readonly scopes: readonly TokenScope[];
-  readonly expiresAtS: number;
-  /** What most tokens do not have: without it, a cached token takes a quarter less. */
-  readonly rare: RareClaims | undefined;
-}
-
-interface RareClaims {
-  readonly source: TokenSource | undefined;
-  readonly timeZone: string | undefined;
-  readonly notBeforeS: number;
+/** A token whose signature, issuer and audience are right. Its times are checked at each use. */
+interface VerifiedClaims {
+  readonly token: VerifiedToken & { readonly expiresAt: number };
+  readonly notBefore: number;
   /** The JWKS that it was verified with; undefined for own tokens, whose keys do not change. */
   readonly keySet: object | undefined;
 }
-
-const NO_RARE_CLAIMS: RareClaims = {
-  source: undefined,
-  timeZone: undefined,
-  notBeforeS: 0,
-  keySet: undefined,
-};
 
 /** Of an expired token, which is not cached. */
 const NO_KEY_SET = {};
@@ -87,7 +70,7 @@ export function makeVerifyToken({ keys, external, clock, maxCachedTokens }: Toke
     } catch (error) {
       if (error instanceof TokenVerificationUnavailableError) throw error;
       const expired = error instanceof JWTExpired ? readClaims(error.payload, NO_KEY_SET) : undefined;
-      return expired ? { kind: 'expired', token: toToken(expired) } : INVALID;
+      return expired ? { kind: 'expired', token: expired.token } : INVALID;
     }
   }
 
@@ -96,22 +79,22 @@ export function makeVerifyToken({ keys, external, clock, maxCachedTokens }: Toke
     const nowMs = clock();
     const key = hashToken(token);
     const cached = cache?.get(key);
-    const keySet = cached?.rare?.keySet;
+    const keySet = cached?.keySet;
     if (cached && (!keySet || keySet === externalVerifier?.currentKeySet())) return checkTimes(cached, nowMs);
     return verify(token, key, nowMs);
   };
 }
 
 /** 0 entries mean none. */
-function createTokenCache(max?: number): LRUCache<string, TokenClaims> | undefined {
+function createTokenCache(max?: number): LRUCache<string, VerifiedClaims> | undefined {
   if (max === undefined) return new LRUCache({ maxSize: MAX_CACHED_BYTES, sizeCalculation: estimateBytes });
   return max === 0 ? undefined : new LRUCache({ max });
 }
 
 /** About what V8 uses for an entry and its key beside the characters of the ids. */
-const OVERHEAD_BYTES = 240;
+const OVERHEAD_BYTES = 250;
 
-const estimateBytes = ({ userId, tokenId = '' }: TokenClaims): number =>
+const estimateBytes = ({ token: { userId, tokenId = '' } }: VerifiedClaims): number =>
   OVERHEAD_BYTES + userId.length + tokenId.length;
 
 /** The key in the cache, so that memory holds no tokens. */
@@ -131,7 +114,7 @@ function createExternalVerifier(external: ExternalTokens) {
   const { issuer, audience } = external;
   return {
     currentKeySet: () => keys.currentSet(),
-    async verify(token: string, nowMs: number): Promise<TokenClaims | undefined> {
+    async verify(token: string, nowMs: number): Promise<VerifiedClaims | undefined> {
       // Read before the key is looked up: if the set changes meanwhile, the token is verified again at its next use.
       const keySet = keys.currentSet() ?? {};
       const { payload } = await jwtVerify(token, keys.find, {
@@ -148,7 +131,7 @@ function createExternalVerifier(external: ExternalTokens) {
 }
 
 /** Undefined if a claim has the wrong type. */
-function readClaims(claims: unknown, keySet: object | undefined): TokenClaims | undefined {
+function readClaims(claims: unknown, keySet: object | undefined): VerifiedClaims | undefined {
   if (!isJsonObject(claims)) return undefined;
   const { sub, jti, exp, nbf = 0, iat = 0, scope } = claims;
   if (typeof sub !== 'string' || sub === '') return undefined;
@@ -159,27 +142,19 @@ function readClaims(claims: unknown, keySet: object | undefined): TokenClaims | 
   // Only Leadtap says what a token is for: an identity provider may use the same names for something else.
   const source = keySet ? undefined : parseTokenSource(claims);
   const timeZone = keySet ? undefined : findTimeZone(claims['zoneinfo']);
-  const hasRare = source || timeZone !== undefined || nbf !== 0 || keySet;
-  const rare = hasRare ? { source, timeZone, notBeforeS: nbf, keySet } : undefined;
-  return { userId: sub, tokenId, scopes, expiresAtS: exp, rare };
+  const toleranceS = keySet ? EXTERNAL_CLOCK_TOLERANCE_S : 0;
+  const token = { userId: sub, tokenId, scopes, expiresAt: (exp + toleranceS) * 1000 };
+  return {
+    token: { ...token, ...(source && { source }), ...(timeZone !== undefined && { timeZone }) },
+    notBefore: (nbf - toleranceS) * 1000,
+    keySet,
+  };
 }
 
-function checkTimes(claims: TokenClaims, nowMs: number): Verification {
-  const { expiresAtS, rare } = claims;
-  const { notBeforeS, keySet } = rare ?? NO_RARE_CLAIMS;
-  const nowS = Math.floor(nowMs / 1000);
-  const toleranceS = toleranceOf(keySet);
-  if (notBeforeS > nowS + toleranceS) return INVALID;
-  return { kind: expiresAtS <= nowS - toleranceS ? 'expired' : 'valid', token: toToken(claims) };
-}
-
-const toleranceOf = (keySet: object | undefined): number => (keySet ? EXTERNAL_CLOCK_TOLERANCE_S : 0);
-
-function toToken({ userId, tokenId, scopes, expiresAtS, rare }: TokenClaims): VerifiedToken {
-  const { source, timeZone, keySet } = rare ?? NO_RARE_CLAIMS;
-  const verified = { userId, tokenId, scopes, expiresAt: (expiresAtS + toleranceOf(keySet)) * 1000 };
-  if (!source && timeZone === undefined) return verified;
-  return { ...verified, ...(source && { source }), ...(timeZone !== undefined && { timeZone }) };
+function checkTimes({ token, notBefore }: VerifiedClaims, nowMs: number): Verification {
+  const second = Math.floor(nowMs / 1000) * 1000;
+  if (notBefore > second) return INVALID;
+  return { kind: token.expiresAt <= second ? 'expired' : 'valid', token };
 }
 
 /** Reads the claims `source` and `map`. Undefined if the token has none. */

@@ -8,6 +8,12 @@ export type LeadScope =
   | { readonly level: 'BRANCH'; readonly companyId: string; readonly branchId: string }
   | { readonly level: 'DEPARTMENT'; readonly companyId: string; readonly departmentId: string };
 
+/** The place that narrows a scope; null does not. */
+export const placeOf = (scope: LeadScope) => ({
+  branchId: scope.level === 'BRANCH' ? scope.branchId : null,
+  departmentId: scope.level === 'DEPARTMENT' ? scope.departmentId : null,
+});
+
 /** What a store keeps for each type of field. */
 interface StoredTypes {
   readonly id: string;

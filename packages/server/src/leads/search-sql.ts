@@ -4,7 +4,7 @@ import { MAX_SEARCH_LENGTH } from '@leadtap/contract';
 import { mapInSlices, takeTurn } from '../lib/event-loop.ts';
 import { FairQueue } from '../lib/fair.ts';
 import { AFTER_ALL_MS, type Dialect, isStorable, query, type SqlDatabase, type SqlTask } from '../sql/sql.ts';
-import type { LeadScope, StoredLead } from './record.ts';
+import { type LeadScope, placeOf, type StoredLead } from './record.ts';
 import type { StoredLeadRow } from './row.ts';
 import { createLeadMatcher, type LeadMatcher } from './search.ts';
 import type { LeadStore } from './store.ts';
@@ -20,11 +20,6 @@ const LEVELS = {
   BRANCH: { column: 'branch_id', index: 'leads_by_branch' },
   DEPARTMENT: { column: 'department_id', index: 'leads_by_department' },
 } as const satisfies Record<LeadScope['level'], object>;
-
-function placeOf(scope: LeadScope): string {
-  if (scope.level === 'COMPANY') return scope.companyId;
-  return scope.level === 'BRANCH' ? scope.branchId : scope.departmentId;
-}
 
 /** The beginnings of texts in one text, without those that are null. */
 const joinTexts = (separator: string, ...columns: readonly string[]): string =>
@@ -83,7 +78,10 @@ export function createLeadSearch(
     BRANCH: levelSql(dialect, 'BRANCH', readLeads),
     DEPARTMENT: levelSql(dialect, 'DEPARTMENT', readLeads),
   };
-  const valuesOf = (scope: LeadScope) => [scope.companyId, placeOf(scope)];
+  const valuesOf = (scope: LeadScope) => {
+    const { branchId, departmentId } = placeOf(scope);
+    return [scope.companyId, departmentId ?? branchId ?? scope.companyId];
+  };
 
   function* listStep(scope: LeadScope, before: number, limit: number): SqlTask<Step> {
     const values = [...valuesOf(scope), before, limit];

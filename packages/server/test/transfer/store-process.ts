@@ -1,4 +1,4 @@
-import type { HookQuery, LeadInput, ListedHook, NewHook, Store, WriteOptions } from 'leadtap';
+import type { LeadInput, Store, WriteOptions } from 'leadtap';
 import { FixtureProcess } from '../store/fixture-process.ts';
 
 const SCRIPT = new URL('./fixtures/call-store.js', import.meta.url);
@@ -24,20 +24,8 @@ export class StoreProcess {
     method: Method,
     ...values: Parameters<Store[Method]>
   ): Promise<Result<Method>> {
-    return (await this.#call(method, ...values)) as Result<Method>;
-  }
-
-  async subscribeHook(hook: NewHook): Promise<void> {
-    await this.#call('hooks.subscribe', hook, 20);
-  }
-
-  async listHooks(query: HookQuery): Promise<readonly ListedHook[]> {
-    return (await this.#call('hooks.list', query)) as readonly ListedHook[];
-  }
-
-  async #call(method: string, ...values: readonly unknown[]): Promise<unknown> {
     this.#process.send(JSON.stringify([method, ...values]));
-    return JSON.parse(await this.#process.receive());
+    return JSON.parse(await this.#process.receive()) as Result<Method>;
   }
 
   /** Returns the `createdAt` of each lead. */

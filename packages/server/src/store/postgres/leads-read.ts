@@ -1,6 +1,6 @@
 import { claimedHookSql } from '../../hooks/sql.ts';
 import type { HookStore } from '../../hooks/store.ts';
-import type { LeadScope } from '../../leads/record.ts';
+import { type LeadScope, placeOf } from '../../leads/record.ts';
 import { type LeadRow, toLeadRecord } from '../../leads/row.ts';
 import type { ChangeTrackingStore, Page, PageQuery } from '../../poll/store.ts';
 import type { Store } from '../store.ts';
@@ -92,16 +92,9 @@ export function pageMethods(database: Database, lockWaitMs: number): PageMethods
   };
 }
 
-/** Company, branch and department; null does not narrow the page. */
 function scopeValues(scope: LeadScope): [string, string | null, string | null] {
-  switch (scope.level) {
-    case 'COMPANY':
-      return [scope.companyId, null, null];
-    case 'BRANCH':
-      return [scope.companyId, scope.branchId, null];
-    case 'DEPARTMENT':
-      return [scope.companyId, null, scope.departmentId];
-  }
+  const { branchId, departmentId } = placeOf(scope);
+  return [scope.companyId, branchId, departmentId];
 }
 
 /** `leadtap.read_page` leaves the columns null if it does not get the lock. */

@@ -1,4 +1,4 @@
-import type { LeadScope } from '../../leads/record.ts';
+import { type LeadScope, placeOf } from '../../leads/record.ts';
 import type { PageQuery } from '../../poll/store.ts';
 import type { Connection, SqlValue } from './connection.ts';
 
@@ -33,14 +33,9 @@ const pageSql = (columns: string, { index, condition }: ScopeFilter, direction: 
    LIMIT ?`;
 
 function scopeValues(scope: LeadScope): SqlValue[] {
-  switch (scope.level) {
-    case 'COMPANY':
-      return [scope.companyId];
-    case 'BRANCH':
-      return [scope.companyId, scope.branchId];
-    case 'DEPARTMENT':
-      return [scope.companyId, scope.departmentId];
-  }
+  const { branchId, departmentId } = placeOf(scope);
+  const place = branchId ?? departmentId;
+  return place === null ? [scope.companyId] : [scope.companyId, place];
 }
 
 /** Prepares the six statements of a poll. */
