@@ -43,9 +43,6 @@ export function laterOf(a: number | null, b: number | null): number | null {
   return Math.max(a, b);
 }
 
-/** The clocks of two instances may differ by this much. */
-export const MAX_CLOCK_SKEW_MS = 60_000;
-
 /** The times that every database can store. */
 export const MIN_TIME = Date.parse('0001-01-01T00:00:00.000Z');
 export const MAX_TIME = Date.parse('9999-12-31T23:59:59.999Z');

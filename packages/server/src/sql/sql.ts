@@ -10,19 +10,6 @@ export interface Query {
   readonly sql: string;
   readonly values: readonly SqlValue[];
   readonly isLock?: true;
-  /** The rows of `Dialect.eachRow`: SQLite runs the statement once for each of them. */
-  readonly each?: RowSet;
-}
-
-interface RowSet {
-  readonly fields: readonly string[];
-  readonly objects: readonly object[];
-}
-
-/** A statement that does the same with each row of `Dialect.eachRow`, whatever the others are. */
-export interface RowStatement {
-  readonly sql: string;
-  readonly fields: readonly string[];
 }
 
 /**
@@ -66,24 +53,13 @@ export function* readNow(): SqlTask<number> {
 /** A few megabytes of JSON at most, to bound the memory; large enough that round trips do not count. */
 const ROWS_PER_STATEMENT = 5000;
 
-/** Runs a statement over any number of objects: with a JSON array of them as `$1`, or as rows of `Dialect.eachRow`. */
-export function* queryInChunks<Row>(
-  statement: string | RowStatement,
-  objects: readonly object[],
-): SqlTask<Row[]> {
+/** Runs a statement over any number of objects, with a JSON array of them as `$1`. */
+export function* queryInChunks<Row>(statement: string, objects: readonly object[]): SqlTask<Row[]> {
   const results: Row[] = [];
   for (let start = 0; start < objects.length; start += ROWS_PER_STATEMENT) {
     const chunk = objects.slice(start, start + ROWS_PER_STATEMENT);
-    const rows =
-      typeof statement === 'string'
-        ? yield* query<Row>(statement, [JSON.stringify(chunk)])
-        : ((yield {
-            sql: statement.sql,
-            values: [],
-            each: { fields: statement.fields, objects: chunk },
-          }) as Row[]);
     // Not spread: a statement may return more rows than a call takes arguments.
-    for (const row of rows) results.push(row);
+    for (const row of yield* query<Row>(statement, [JSON.stringify(chunk)])) results.push(row);
   }
   return results;
 }
@@ -112,8 +88,6 @@ export interface Dialect {
   isIn(column: string, parameter: string): string;
   /** The objects of a JSON array as rows with these columns, for FROM. */
   rows(json: string, columns: Readonly<Record<string, ColumnType>>): string;
-  /** The rows of a `RowStatement`, for FROM. */
-  eachRow(columns: Readonly<Record<string, ColumnType>>): string;
   /** Joins the rows of a table for each row before it: the planner neither begins with this table nor reads it as a whole. */
   joinEach(table: string, alias: string, condition: string, index?: string): string;
   /** Joins the rows of a query that uses the row before it. The query has one column, `value`, and so has the alias. */
@@ -189,34 +163,22 @@ export const assignFields = <Row>(types: Table<Row>['types']): string =>
     .map(({ name, field }) => `${name} = r."${field}"`)
     .join(', ');
 
-const insertFrom = <Row>(rows: string, { name, types }: Table<Row>): string => {
+/** Inserts the objects of a JSON array. */
+export const insertSql = <Row>({ rows }: Dialect, { name, types }: Table<Row>): string => {
   const columns = columnsOf(types);
   const values = columns.map(({ field, type }) =>
     type === 'nullAsEmpty' ? `coalesce(r."${field}", '')` : `r."${field}"`,
   );
   // WHERE, because SQLite would read ON CONFLICT as the condition of a join.
   return `INSERT INTO leadtap.${name} (${columns.map((column) => column.name).join(', ')})
-    SELECT ${values.join(', ')} FROM ${rows} AS r WHERE true`;
+    SELECT ${values.join(', ')} FROM ${rows('$1', types)} AS r WHERE true`;
 };
 
-/** Inserts the objects of a JSON array. */
-export const insertSql = <Row>({ rows }: Dialect, table: Table<Row>): string =>
-  insertFrom(rows('$1', table.types), table);
-
 /** Inserts the objects of a JSON array, or updates the rows with their keys. */
-export const putSql = <Row>({ rows }: Dialect, table: Table<Row>): string =>
-  putFrom(rows('$1', table.types), table);
-
-/** The same for each row of a `RowStatement`. */
-export const putEachSql = <Row>({ eachRow }: Dialect, table: Table<Row>): RowStatement => ({
-  sql: putFrom(eachRow(table.types), table),
-  fields: Object.keys(table.types),
-});
-
-const putFrom = <Row>(rows: string, table: Table<Row>): string => {
+export const putSql = <Row>(dialect: Dialect, table: Table<Row>): string => {
   const names = columnsOf(table.types)
     .map(({ name }) => name)
     .filter((name) => !table.key.includes(name));
-  return `${insertFrom(rows, table)}
+  return `${insertSql(dialect, table)}
     ON CONFLICT (${table.key.join(', ')}) DO UPDATE SET ${names.map((name) => `${name} = excluded.${name}`).join(', ')}`;
 };

@@ -2,11 +2,9 @@ import type { ColumnKind } from '../../leads/row.ts';
 import {
   type ColumnType,
   type Dialect,
-  type Query,
   runAsync,
   type SqlDatabase,
   type SqlTask,
-  type SqlValue,
   type TaskOptions,
 } from '../../sql/sql.ts';
 import { type Database, NO_TIMEOUT_MS, type Session } from './connection.ts';
@@ -33,7 +31,6 @@ const POSTGRES: Dialect = {
     return `(
     SELECT ${values.join(', ')} FROM json_to_recordset(CAST(${json} AS json)) AS j (${definitions.join(', ')}))`;
   },
-  eachRow: (columns) => POSTGRES.rows('$1', columns),
   /** OFFSET keeps the planner from joining in another order. */
   joinEach: (table, alias, condition) =>
     `CROSS JOIN LATERAL (SELECT * FROM leadtap.${table} AS ${alias} WHERE ${condition} OFFSET 0) AS ${alias}`,
@@ -62,11 +59,7 @@ const TIMEOUTS = {
 
 /** Runs a task in the transaction of the session. */
 export const runTask = <T>(session: Session, task: SqlTask<T>): Promise<T> =>
-  runAsync(task, (query) => session.query(query.sql, valuesOf(query)));
-
-/** The rows of a statement are one parameter: a statement for each of them would be a round trip. */
-const valuesOf = ({ values, each }: Query): readonly SqlValue[] =>
-  each ? [JSON.stringify(each.objects)] : values;
+  runAsync(task, (query) => session.query(query.sql, query.values));
 
 /** Reads are transactions, too: the server ends a statement that takes too long, and the connection stays usable. */
 export function runTasksOn(database: Database): SqlDatabase {
@@ -79,10 +72,10 @@ export function runTasksOn(database: Database): SqlDatabase {
     /** The first query is sent with BEGIN, in one round trip: it changes nothing. */
     read(task, options) {
       const { value: first, done } = task().next();
-      const opening = done ? undefined : { text: first.sql, values: valuesOf(first) };
+      const opening = done ? undefined : { text: first.sql, values: first.values };
       const read = (session: Session, opened: readonly unknown[]) => {
         const answers = [Promise.resolve(opened)];
-        return runAsync(task(), (query) => answers.pop() ?? session.query(query.sql, valuesOf(query)));
+        return runAsync(task(), (query) => answers.pop() ?? session.query(query.sql, query.values));
       };
       return database.transaction(read, { ...optionsOf(options), ...(opening && { opening }) });
     },

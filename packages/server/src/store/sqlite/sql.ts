@@ -8,10 +8,6 @@ export const SQLITE: Dialect = {
     SELECT ${Object.keys(columns)
       .map((field) => `value ->> '${field}' AS "${field}"`)
       .join(', ')} FROM json_each(${json}))`,
-  eachRow: (columns) =>
-    `(SELECT ${Object.keys(columns)
-      .map((field, index) => `?${index + 1} AS "${field}"`)
-      .join(', ')})`,
   joinEach: (table, alias, condition, index) =>
     `CROSS JOIN ${table} AS ${alias} ${index === undefined ? '' : `INDEXED BY ${index}`} ON ${condition}`,
   /** There is no LATERAL: the values as an array, and its items as rows. */
@@ -37,28 +33,15 @@ const encode = (value: unknown): SqlValue => {
 export function prepareTasks(connection: Connection, clock: Clock) {
   const statements = new Map<string, Statement<object>>();
 
-  function run({ sql, values, isLock, each }: Query): readonly unknown[] {
+  function run({ sql, values, isLock }: Query): readonly unknown[] {
     if (isLock) return [];
     if (sql === READ_NOW) return [{ now: clock() }];
-    const { all } = prepare(sql);
-    if (!each) return all(values);
-    const fieldsOf = (object: Readonly<Record<string, unknown>>) => each.fields.map((field) => object[field]);
-    return each.objects.flatMap((object) => all(fieldsOf({ ...object })));
-  }
-
-  function prepare(sql: string) {
-    let statement = statements.get(sql);
-    if (!statement) {
-      statement = connection.prepare<object>(toSqlite(sql));
-      statements.set(sql, statement);
-    }
-    const all = (values: readonly unknown[]) => {
-      const rows = statement.all(...values.map(encode));
-      // A row of the driver has no prototype, and so differs from an object that is otherwise the same.
-      for (const row of rows) Reflect.setPrototypeOf(row, Object.prototype);
-      return rows;
-    };
-    return { all };
+    const statement = statements.get(sql) ?? connection.prepare<object>(toSqlite(sql));
+    statements.set(sql, statement);
+    const rows = statement.all(...values.map(encode));
+    // A row of the driver has no prototype, and so differs from an object that is otherwise the same.
+    for (const row of rows) Reflect.setPrototypeOf(row, Object.prototype);
+    return rows;
   }
 
   return <T>(task: SqlTask<T>): T => runSync(task, run);
