@@ -43,7 +43,7 @@ export interface TokenSource {
   readonly map: Readonly<Record<string, string>>;
 }
 
-/** What a valid token says about who sends it. Its polls are stored under a `ConsumerKey`. */
+/** What a valid token says about who sends it. Its requests belong to a connection. */
 export interface VerifiedToken {
   readonly userId: string;
   /** Absent if the identity provider gives none; such a token cannot be revoked alone. */
