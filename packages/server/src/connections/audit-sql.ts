@@ -33,7 +33,7 @@ const DEAD_AFTER_MS = 30_000;
 const UNWRITTEN_MS = 5000;
 /** Of one transaction: some milliseconds. */
 const MAX_LEADS = 500;
-const MAX_CONNECTIONS = 100;
+const MAX_CONNECTIONS = 40;
 
 interface AuditRow {
   readonly runs: string;
@@ -85,6 +85,7 @@ const prepareSql = (dialect: Dialect) => ({
   deliveries: prepareDeliveries(dialect),
   lastStamp: LAST_STAMP(dialect),
   passed: passedSql(dialect),
+  moved: movedSql(dialect),
   addMissed: `
     INSERT INTO leadtap.missed (connection, created_at, why, missed_at)
       SELECT r.connection, r."createdAt", r.why, r."missedAt" FROM ${dialect.rows('$1', {
@@ -213,7 +214,7 @@ interface MovedLead {
 
 /** A webhook gets a moved lead by itself, a poller without `since` with its next page; another poller is past it. */
 function* auditMoves(sql: Statements, companyId: string, now: number): SqlTask<void> {
-  const rows = yield* query<MovedLead>(movedSql, [companyId]);
+  const rows = yield* query<MovedLead>(sql.moved, [companyId]);
   if (rows.length > 0) {
     const ids = [...new Set(rows.map(({ id }) => id))];
     const found = new Map<string, Connection>();

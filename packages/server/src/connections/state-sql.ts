@@ -126,13 +126,13 @@ export const passedSql = (dialect: Dialect): string => `
 
 /**
  * Moved leads that a connection is past and could not see before: `none` for it until they are looked at. The values: the company. `c` is
- * every connection that has started and not ended.
+ * every connection that has started and not ended. Moves come first: SQLite would begin with all leads.
  */
-export const movedSql = `
+export const movedSql = (dialect: Dialect): string => `
   SELECT c.id, leadtap.to_ms(l.created_at) AS "createdAt", leadtap.to_ms(v.moved_at) AS "movedAt"
     FROM leadtap.lead_moves AS v
-    JOIN leadtap.leads AS l ON l.company_id = v.company_id AND l.created_at = v.created_at
-    JOIN leadtap.connections AS c ON c.company_id = v.company_id AND c.kind <> 'send'
+    ${dialect.joinEach('leads', 'l', 'l.company_id = v.company_id AND l.created_at = v.created_at')}
+    ${dialect.joinEach('connections', 'c', "c.company_id = v.company_id AND c.kind <> 'send'")}
     JOIN leadtap.users AS u ON u.id = c.user_id AND u.company_id = c.company_id
    WHERE v.company_id = $1 AND v.is_new AND c.ended_at IS NULL AND ${IS_MEANT} AND ${IS_VISIBLE}
      AND l.created_at <= ${DUE_AFTER} AND ${NO_DELIVERY} AND ${NOT_MISSED} AND NOT ${IS_PENDING}
