@@ -237,11 +237,15 @@ export class ConnectionRecorder implements PollRecorder {
 
   #entryOf(token: VerifiedToken, kind: ConnectionKind, isKnownOnly = false): Entry | undefined {
     const key = keyOf(token, kind);
-    const source = key.client === undefined ? 'token' : 'provider';
-    const entry = this.#add({ ...key, tokenExpiresAt: storableExpiry(token), source }, isKnownOnly);
-    if (entry && !isKnownOnly) entry.isKnownOnly = false;
-    if (entry) entry.tokenExpiresAt = storableExpiry(token);
-    return entry;
+    const tokenExpiresAt = storableExpiry(token);
+    const known = this.#batches.find(textOf(key));
+    if (!known) {
+      const source = key.client === undefined ? 'token' : 'provider';
+      return this.#add({ ...key, tokenExpiresAt, source }, isKnownOnly);
+    }
+    if (!isKnownOnly) known.isKnownOnly = false;
+    known.tokenExpiresAt = tokenExpiresAt;
+    return known;
   }
 
   #add(
@@ -271,7 +275,7 @@ const hasRuns = ({ polls, sends, pushes }: ConnectionBatch): boolean =>
 
 function keyOf(token: VerifiedToken, kind: ConnectionKind): ConnectionKey {
   const { userId, tokenId } = tokenKeyOf(token);
-  return { userId, kind, keyId: tokenId, ...(token.client !== undefined && { client: token.client }) };
+  return { userId, kind, keyId: tokenId, client: token.client };
 }
 
 /** No id contains a NUL. */
@@ -284,11 +288,16 @@ const EMPTY_RUN: PollRun = {
 };
 
 function addPoll(entry: Entry, { at, status, page, code, durationMs }: EndedPoll): void {
+  // Without a spread, which costs 2 µs in Node.js 20.
   addRun(entry, {
-    ...{ firstAt: at, lastAt: at, times: 1, status, code: code ?? null },
+    firstAt: at,
+    lastAt: at,
+    times: 1,
     since: page?.since ?? null,
     limit: page?.limit ?? 100,
     page: page ? toPolledPage(page) : null,
+    status,
+    code: code ?? null,
     durationMs: durationMs === undefined ? null : Math.round(durationMs),
   });
 }
